@@ -56,11 +56,10 @@ class MetricComparison:
     `lost` are the rows of samples that became wrong, `gained` is the number that became right, and `counts` are the n
     of both sides where they differ. `family` is one of `FAMILIES`: the first metric of a case is its primary one.
     `unchanged_model` is set if weights, settings, machine and the number of samples are equal on both sides.
-    `effective_n` is n divided by the design effect of the changes. `changes` are those of a proportion or score by
-    image, () for another metric.
-    `evidence` is equal for numbers with the same evidence. `pooled` are the comparisons that are pooled in this one.
-    `whole` is the comparison over all samples if this one is of a slice. A pooled one has no rows of lost samples but
-    `pooled_lost`, their number.
+    `effective_n` is n divided by the design effect of the changes. `changes` has the change of each image for a
+    proportion or score, () for another metric. `evidence` is equal for numbers with the same evidence. `pooled` are the
+    comparisons that are pooled in this one. `whole` is the comparison over all samples if this one is of a slice. A
+    pooled one has no rows of lost samples but `pooled_lost`, their number.
     """
 
     case: str
@@ -285,9 +284,9 @@ def added_metrics(before: Evidence, after: Evidence) -> list[str]:
 
 
 def lacking_metrics(before: Evidence, after: Evidence) -> list[str]:
-    """Return the metrics that the baseline lacks although it has their label set.
+    """Return the metrics that are not in the baseline although it has their label set.
 
-    A complete baseline lacks none: metrics were removed from it by hand, or another version of eyechart wrote it.
+    A complete baseline has all: else metrics were removed from it by hand, or another version of eyechart wrote it.
     """
     new_labels = after.label_hashes.keys() - before.label_hashes.keys()
     of_new_labels = {metric_title(metric) for metric in after.metrics if metric.labels in new_labels}
@@ -388,7 +387,7 @@ def _compare_scores(
 ) -> MetricComparison:
     """Compare a mean of log scores, or of the Brier scores that follow from them, sample by sample.
 
-    Values, change, interval and p-value are those of the scores in the evidence, not of the exact ones.
+    Values, change, interval and p-value are computed from the scores in the evidence, not from the exact ones.
     """
     first, second = map(brier_scores, scores) if new.direction < 0 else scores
     clusters = after.cluster_ids()

@@ -36,7 +36,7 @@ class MetricEvidence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     """A metric and the names of the packed arrays that it was computed from, "" for an array that it does not have.
 
     `correct` is the bitmap of correct samples and `counted` that of the samples that count. `bootstrap_samples` are
-    steps (`RESAMPLES`,) from the value, of which `STEPS` are `scale`. `scores` are the log scores of samples.
+    steps (`RESAMPLES`,) from the value; `STEPS` steps are `scale`. `scores` are the log scores of samples.
     `n_clusters` is the number of images of the n samples, 0 where it is n; resampling draws whole images. `direction`
     is 1 where a higher value is better, -1 where a lower one is, and 0 for a metric that the gate does not judge.
     """

@@ -35,7 +35,7 @@ class Floor:
         return same and self.split in ("", normalize("NFC", record.split))
 
     def is_missing_in(self, record: Record) -> bool:
-        """Return whether a record lacks the metric although it has the label set."""
+        """Return whether a record has no value of the metric although it has the label set."""
         return self.covers(record) and self.labels in ("", *record.data.labels) and not any(self.metrics(record))
 
     def metrics(self, record: Record) -> Iterator[Metric]:
@@ -84,7 +84,7 @@ def find_missed_floors(
 ) -> Iterator[tuple[Floor, Record | None, Metric | None]]:
     """Yield each missed floor with its record and metric.
 
-    The metric is None for a record that lacks it, and both are None for a floor that applies to no record.
+    The metric is None for a record without it, and both are None for a floor that applies to no record.
     """
     records = list(records)
     for floor in floors:

@@ -91,8 +91,8 @@ def describe_tolerated_loss(verdict: Verdict) -> str:
 def count_verdicts(verdicts: Sequence[Verdict], pooled: Sequence[Verdict] = ()) -> str:
     """Return how many numbers were compared, how many are significantly worse or lower, and what is worse beside them.
 
-    Proper scores count only if a regression of them fails a case; else a significant loss of them is said in words, as
-    is a regression of a model over all its cases (`pooled`), so that the line is not read as "nothing is worse".
+    Proper scores count only if their regression fails a case; else words state their significant loss. Words also state
+    a regression of a model over all its cases (`pooled`), so that the line is not read as "nothing is worse".
     """
     counted = [verdict for verdict in verdicts if verdict.gated]
     worse = sum(verdict.regression for verdict in counted)
@@ -345,10 +345,10 @@ def describe_missing_metrics(now: Evidence, path: Path, names: Sequence[str]) ->
 
 
 def describe_incomplete_baseline(now: Evidence, path: Path, names: Sequence[str]) -> str:
-    """Return which metrics of a case its baseline lacks, so that they were not compared."""
+    """Return which metrics of a case are not in its baseline, so that they were not compared."""
     count = "one number that the case has now" if len(names) == 1 else f"{len(names)} numbers that the case has now"
     return (
-        f"{now.case} ({now.protocol}): {path} lacks {count}: {', '.join(names)}.\n"
+        f"{now.case} ({now.protocol}): {path} does not have {count}: {', '.join(names)}.\n"
         f"  They were not compared. Write the baseline again with --eye-update-baseline."
     )
 
@@ -420,7 +420,7 @@ def explain_no_number(cases: Sequence[Evidence]) -> str:
     """Return that nothing was compared because no metric of the cases has a direction."""
     names = join_names([f"{evidence.case} ({evidence.protocol})" for evidence in cases])
     return (
-        f"nothing was compared with --eye-baseline: {names} recorded no number of which more or less is better. "
+        f"nothing was compared with --eye-baseline: {names} recorded no number with a better direction. "
         "Leave --eye-baseline out, or run cases that record one."
     )
 

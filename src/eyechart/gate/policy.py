@@ -84,7 +84,7 @@ class PolicyRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The rules, of which a later one replaces what an earlier one sets, and floors as in `--eye-floor`."""
+    """The rules, and floors as in `--eye-floor`. A later rule replaces what an earlier one sets."""
 
     rules: tuple[PolicyRule, ...] = ()
     floors: tuple[str, ...] = ()

@@ -112,7 +112,7 @@ def pool_scores(comparisons: Sequence[MetricComparison]) -> MetricComparison:
 
 
 def as_score(share: float, comparison: MetricComparison) -> float:
-    """Return a proportion of which more is better."""
+    """Return a proportion as a score, whose higher value is better."""
     return share if comparison.metric.direction > 0 else 1 - share
 
 

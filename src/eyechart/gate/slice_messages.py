@@ -1,4 +1,4 @@
-"""The messages on slices: a line for each case of which a slice lost or gained."""
+"""The messages on slices: a line for each case with a slice that lost or gained."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -14,7 +14,7 @@ def describe_slices(
 ) -> Iterator[str]:
     """Yield a line for each case: its slices that lost and gained, the most certain first, and how many there are.
 
-    `slices` are those of all cases, of which `verdicts` are the significant ones. A case without a significant slice
+    `slices` are the slices of all cases, `verdicts` the significant ones. A case without a significant slice
     has a line only if `verbose`. Not more than `MAX_LISTED` slices are named unless it is `verbose`.
     """
     cases: dict[tuple[str, str], list[SliceChanges]] = {}

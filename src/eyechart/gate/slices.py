@@ -1,9 +1,9 @@
 """Compare the slices of a case with the baseline, with control of the false discovery rate.
 
-A slice is the samples with one value of a variable, such as `class=dog`. Slices are those of the first proportion of a
+A slice is the samples with one value of a variable, such as `class=dog`. Slices are about the first proportion of a
 case: its primary metric, unless that is another kind of number, such as an information gain. The test of a slice is
-that of the metric: the exact sign flips of its clusters. All slices of a session are one family: under no change, the
-probability of any significant slice is at most alpha.
+the test of the metric: the exact sign flips of its clusters. All slices of a session are one family: under no change,
+the probability of any significant slice is at most alpha.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -166,7 +166,7 @@ def compare_case_slices(
 ) -> Iterator[SliceChanges]:
     """Yield the changes of the slices of a case, by variable; of a case without a proportion there are none.
 
-    `run` is the evidence of the session, of whose samples `before` and `after` may have a part; `folder` is that of its
+    `run` is the evidence of the session; `before` and `after` may have a part of its samples. `folder` holds its
     evidence. A slice without samples or with all samples is left out. So are all slices of a sequential run: it stops
     when the whole metric is decided, and the tests of slices hold for a number of samples that is fixed before.
     """
@@ -212,7 +212,7 @@ def count_slices(slices: Iterable[SliceChanges]) -> int:
 
 
 def count_untestable(slices: Iterable[SliceChanges], alpha: float) -> int:
-    """Return the number of slices of which too few samples changed for a p-value below alpha."""
+    """Return the number of slices with too few changed samples for a p-value below alpha."""
     return sum(int((part.least[part.places] >= alpha).sum()) for part in slices)
 
 

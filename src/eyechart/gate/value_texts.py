@@ -5,7 +5,7 @@ from eyechart.glossary import is_percent
 
 
 def format_values(name: str, before: float, after: float, *, counted: bool = False) -> tuple[str, str]:
-    """Return two values of a metric, of which one is that of the baseline.
+    """Return the texts of two values of a metric, one of them from the baseline.
 
     >>> format_values("acc1", 0.625, 0.5675), format_values("log_score", -2.4852, -2.4853)
     (('62.50 %', '56.75 %'), ('-2.4852', '-2.4853'))

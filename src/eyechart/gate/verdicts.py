@@ -45,7 +45,7 @@ CONFIDENCE_VERDICTS = CONFIDENCE_REGRESSION, CONFIDENCE_IMPROVEMENT, CONFIDENCE_
     "confidence unchanged",
 )  # of proper scores
 VERDICTS = (*ACCURACY_VERDICTS, *CONFIDENCE_VERDICTS)
-GATES = ACCURACY, SCORE = "accuracy", "score"  # the kinds of metrics of which a regression fails a case
+GATES = ACCURACY, SCORE = "accuracy", "score"  # the kinds of metrics whose regression fails a case
 
 
 @dataclass(frozen=True)

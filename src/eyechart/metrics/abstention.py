@@ -53,7 +53,7 @@ def uncertainty(
         second: (n,), the two largest of each image's distribution.
         entropy: (n,) of it, in any unit.
         rest: (n,), the sum of all but the largest, which is 1 - p1 by default: where p1 is almost 1, a sum of small
-            numbers tells more of them apart than a difference from 1.
+            numbers distinguishes more of them than a difference from 1.
 
     Returns:
         (n,) 1 - p1 for "max_probability", the entropy, or 1 - (p1 - p2) for "margin"; NaN where an image has none.
@@ -187,7 +187,7 @@ def ua_a(uncertainty: ArrayLike, unanswerable: ArrayLike) -> float:
         unanswerable: As for `abstention_curve`.
 
     Returns:
-        A fraction, 0.5 where uncertainty tells nothing; NaN without answerable or unanswerable images.
+        A fraction, 0.5 where uncertainty is uninformative; NaN without answerable or unanswerable images.
 
     Raises:
         ValueError: As `abstention_curve` does.
@@ -252,7 +252,7 @@ def ua_a_bootstrap(uncertainty: ArrayLike, unanswerable: ArrayLike, samples: Sam
             `resampling.bootstrap_counts` has them.
 
     Returns:
-        A fraction for each resample, NaN where it lacks answerable or unanswerable images.
+        A fraction for each resample, NaN where it has no answerable or no unanswerable images.
 
     Raises:
         ValueError: As `abstention_curve` does, and where a resample has another length.
@@ -352,7 +352,7 @@ def harmonic_mean_bootstrap(correct: ArrayLike, unanswerable: ArrayLike, samples
         samples: As for `ua_a_bootstrap`.
 
     Returns:
-        A fraction for each resample, NaN where it lacks answerable or unanswerable images.
+        A fraction for each resample, NaN where it has no answerable or no unanswerable images.
 
     Raises:
         ValueError: If an outcome is something else, the lengths differ or a resample has another length.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 Counts = NDArray[np.int64]
 Seed = int | np.random.Generator
 KEPT = 2**26  # bytes of draws that are kept in memory, to be asked for again
-SMALL = 2**20  # bytes of draws of which many are kept, since cases of small splits ask for the same few again and again
+SMALL = 2**20  # bytes of draws; many so small ones are kept, since cases of small splits ask for the same few again
 BLOCK = 2**16  # units that are drawn at once: as many as stay in a processor's cache
 SPILLED = 2**29  # bytes of draws that are kept in a file, which the memory does not hold: 1,000 of 536,870 units
 

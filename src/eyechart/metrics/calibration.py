@@ -160,7 +160,7 @@ def calibration_error_bootstrap(
         correct: (n,), or (n, L) of L label sets that score the same images.
         samples: Resample by resample, how often each image is taken, (n,) whole numbers, as
             `resampling.bootstrap_counts` has them.
-        bins: As for `reliability`; the bins are those of all images.
+        bins: As for `reliability`; the bins are made from all images.
         binning: As for `reliability`.
 
     Returns:

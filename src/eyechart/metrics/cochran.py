@@ -21,8 +21,9 @@ class Cochran(NamedTuple):
 def cochran_q(outcomes: ArrayLike, clusters: ArrayLike | None = None) -> Cochran:
     """Test with Cochran's Q whether the shares of 1 differ between prompts that were used on the same images.
 
-    Limits: p is that of the chi-squared distribution, which holds for many images whose outcomes are not all alike;
-    those that are say nothing and change nothing. Of two wordings this is McNemar's test without its correction.
+    Limits: p comes from the chi-squared distribution, which holds for many images whose outcomes are not all alike;
+    images with outcomes that are all alike do not change it. Of two wordings this is McNemar's test without its
+    correction.
 
     Args:
         outcomes: (n, k), a row an image and a column a wording, booleans, or 1, 0 and NaN; an image that has NaN is

@@ -67,7 +67,7 @@ def measure_intervals(
     """Return percentile intervals of the yes/no measures; if all resamples agree, allow for unseen units.
 
     A unit is a pair, or a cluster of pairs such as an image. The other units are as large as the mean one and have all
-    questions of either kind answered in one way; their share of the mixture is that of `max_unseen_share`, and the
+    questions of either kind answered in one way; `max_unseen_share` gives their share of the mixture, and the
     interval holds the measures of all such mixtures.
 
     Args:
@@ -143,7 +143,7 @@ def identical_unit_intervals(row: ArrayLike, n: int, level: float = 0.95) -> dic
         ValueError: For n below 1 or no level.
 
     Source: own definition, as `measure_intervals` says; every measure grows with the true positives and falls with the
-    false ones, so that its extremes are those of units that are all right or all wrong about either question.
+    false ones, so that units that are all right or all wrong about either question give its extremes.
 
     >>> low, high = identical_unit_intervals([0, 0, 1, 1], 41)["recall"]  # never yes
     >>> low, round(high, 4)

@@ -63,7 +63,7 @@ def degradation(
     exchanges its pairs of one set for those of the other with even chances. A permutation in which a set has no answer
     counts as one that falls as much, and falls that differ by rounding alone are equal.
     Limits: the interval's level is approximate: at 0.95, simulated coverage is 0.93 to 0.97 from 100 clusters a set on,
-    and as low as 0.75 with 30 nearly all of which are right. Where the resamples of a measure do not differ in a set
+    and as low as 0.75 with 30 that are nearly all right. Where the resamples of a measure do not differ in a set
     (every answer right, say), the interval is put together of the two sets' own (`alike.measure_intervals`) as MOVER
     does. The p-value is exact, or too large, where the clusters of both sets are exchangeable; where the sets differ
     otherwise (in how many pairs an image has, say) but not in the measure, it is approximate.

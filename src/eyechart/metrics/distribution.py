@@ -16,7 +16,7 @@ from eyechart.metrics._checks import check_integers, check_whole_number, require
 from eyechart.metrics.intervals import Interval
 
 BLOCK = 1024  # samples along a side of a tile
-PAIRS = 100_000  # of which the median distance is taken, where a sample has more
+PAIRS = 100_000  # pairs that the median distance is taken over, where a sample has more
 CHUNK = 4096  # pairs whose differences are in memory together
 SAME = 1e-5  # of the largest draw: nearer than that to the observed value is equal to it
 
@@ -223,7 +223,7 @@ def _pooled(
     order = np.argsort(label, kind="stable")
     features, edges = np.concatenate([x_values, y_values])[order], _edges(label[order])
     width = _median(features, edges, PAIRS, 0) if bandwidth is None else float(bandwidth)
-    for start, stop in pairwise(edges):  # of which the distances within a class lose no digits
+    for start, stop in pairwise(edges):  # centred, so that the distances within a class lose no digits
         features[start:stop] = (features[start:stop] - features[start:stop].mean(0)) / width
     return _Pool(features, (order < len(x_values)).astype(np.uint8), edges, width)
 

@@ -52,7 +52,7 @@ def information_gain(
     Raises:
         ValueError: If there is not one node of the tree an image.
 
-    Source: J. Deng, J. Krause, A. C. Berg and L. Fei-Fei, CVPR 2012, whose information gain is that of `correct_only`;
+    Source: J. Deng, J. Krause, A. C. Berg and L. Fei-Fei, CVPR 2012, whose information gain is `correct_only`;
     IG of RealBirdID, arXiv 2603.27033, Section 4, Metric 2, and Table 2.
 
     >>> from eyechart.metrics.hierarchy import threshold_steps

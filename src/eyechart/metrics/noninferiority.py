@@ -6,15 +6,15 @@ from scipy.special import ndtri
 
 from eyechart.metrics._checks import require
 
-_STEPS = 60  # halvings of [-1, 1], more than a double can tell apart
+_STEPS = 60  # halvings of [-1, 1], more than a double can distinguish
 
 
 def loss_upper_limit(lost: float, gained: float, n: float, alpha: float) -> float:
     """Return the one-sided upper confidence limit of the loss of a share, from paired outcomes.
 
     It is the largest loss that the score test does not reject. Unlike Wald's limit it is above 0 where nothing changed.
-    Limits: the level is approximate. Simulated coverage at alpha 0.01 is 0.989 to 1 for 10 to 2,000 samples of which 1
-    to 20 % change.
+    Limits: the level is approximate. Simulated coverage at alpha 0.01 is 0.989 to 1 for 10 to 2,000 samples if 1 to
+    20 % of them change.
 
     Args:
         lost: The numbers of samples that became wrong and correct, at least 0 and not always whole.

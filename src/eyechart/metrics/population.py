@@ -62,7 +62,7 @@ def upper_limit_below(hits: float, n: float, epsilon: float, level: float = 0.95
     Raises:
         ValueError: If hits is not in [0, n] or epsilon or the level is out of range.
 
-    Source: arXiv 2602.18094, Eq. (2), which does not say which upper bound at 95 % it takes: this is that of the
+    Source: arXiv 2602.18094, Eq. (2), which does not say which upper bound at 95 % it takes: this is the bound of the
     two-sided interval, the 97.5 % quantile, as the 2.5 % one is in its Eq. (3); it accepts less than the one-sided.
 
     >>> upper_limit_below(3, 200, 0.05), upper_limit_below(6, 200, 0.05)

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 LEAST = 1e-6  # a smaller probability counts as this
 _ROUNDING = 1e-3  # a sum of float32 may be above 1 by so much
 _FEW = 1000  # so many units are tested with drawn signs
-_SMALL = 0.01  # a p-value below it is that of the normal limit, since few of the drawn signs reach it
+_SMALL = 0.01  # a p-value below it is computed from the normal limit, since few of the drawn signs reach it
 
 
 def log_scores(logits: ArrayLike, labels: ArrayLike, sums: SoftmaxSums | None = None) -> Floats:
@@ -31,8 +31,8 @@ def log_scores(logits: ArrayLike, labels: ArrayLike, sums: SoftmaxSums | None = 
         sums: The `softmax.softmax_sums` of the logits where they are known.
 
     Returns:
-        (n,) at most 0 and at least log(1e-6), in nats; NaN for an image without a label, with a NaN logit, or of which
-        every class is ruled out.
+        (n,) at most 0 and at least log(1e-6), in nats; NaN for an image without a label, with a NaN logit, or with
+        every class ruled out.
 
     Raises:
         ValueError: If the lengths differ or a label is no class.
@@ -109,7 +109,7 @@ def sign_flip_mean_p(changes: ArrayLike) -> float:
     """Test the mean of paired changes by random signs of the units.
 
     Up to 1,000 units the signs are drawn (all of them up to 13 units), unless p is then below 0.01. In every other case
-    p is that of their normal limit.
+    p comes from their normal limit.
 
     Args:
         changes: (c,) finite, after minus before of each unit, in any scale.

@@ -28,7 +28,7 @@ from eyechart.metrics.thresholds import CoverageCurve, accuracy_coverage_area
 
 Average = Literal["micro", "macro", "balanced"]
 AVERAGES: tuple[Average, ...] = get_args(Average)
-LEAST = np.finfo(np.float64).tiny  # in the place of a weight of 0, of which nothing is a share
+LEAST = np.finfo(np.float64).tiny  # replaces a total weight of 0, so that shares of it are 0
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 

@@ -115,8 +115,8 @@ def bootstrap_change(
     The resamples' changes have a standard error. If nothing is different the changes of single samples have mean 0, so
     that what the observed change itself adds to their variance, its square over n, belongs to it: this keeps the test
     from rejecting too often where few samples, or all of them, changed.
-    Limits: the number is taken to be nearly normal, and strata to be large; the standard error is known as well as that
-    many draws tell, which Student's distribution allows for. Without n, few units reject too often: 12 normal ones, in
+    Limits: the number is taken to be nearly normal, and strata to be large; the standard error is estimated from that
+    many draws, which Student's distribution allows for. Without n, few units reject too often: 12 normal ones, in
     simulation, at alpha 0.01 in 3 of 100 runs without a change, but in less than 1 with n.
 
     Args:
@@ -139,9 +139,9 @@ def bootstrap_change(
         ValueError: If the draws are no vectors of one length, a value is infinite, n is no whole number of at least 0
             or the level is no level.
 
-    Source: B. Efron, The Annals of Statistics 7 (1979) 1-26, over pairs; the variance under no change is that of
-    B. Efron, Journal of the American Statistical Association 64 (1969) 1278-1302, which is conservative for changes
-    that are symmetric around 0.
+    Source: B. Efron, The Annals of Statistics 7 (1979) 1-26, over pairs; the variance under no change is from B. Efron,
+    Journal of the American Statistical Association 64 (1969) 1278-1302, which is conservative for changes that are
+    symmetric around 0.
 
     >>> delta, ci, p = bootstrap_change(0.5, 0.25, [0.25, 0.5, 0.5, 0.75], [0.25, 0.0, 0.5, 0.25])
     >>> delta, [round(end, 2) for end in ci], round(p, 3)
@@ -239,7 +239,7 @@ def minimum_detectable_loss(n: int, discordance: float, alpha: float, power: flo
 
     Args:
         n: Samples.
-        discordance: In [0, 1], the share whose outcome changes either way, of which a loss is a part, so that a greater
+        discordance: In [0, 1], the share whose outcome changes either way. A loss is a part of it, so that a greater
             loss makes a greater discordance.
         alpha: In (0, 1).
         power: Above alpha and below 1, the chance to find the loss.

@@ -36,8 +36,7 @@ def softmax_sums(logits: ArrayLike) -> SoftmaxSums:
         logits: (n, classes), -inf for a class that is ruled out.
 
     Returns:
-        SoftmaxSums of (n,) float64; the total is NaN for an image with a NaN logit, or of which every class is ruled
-        out.
+        SoftmaxSums of (n,) float64; the total is NaN for an image with a NaN logit, or with every class ruled out.
 
     Raises:
         ValueError: If there is no table.

@@ -77,8 +77,8 @@ def correct_range(steps: ThresholdSteps, truth: ArrayLike) -> ThresholdRange:
 def best_threshold(low: ArrayLike, high: ArrayLike, unanswerable: ArrayLike) -> BestThreshold:
     """Return the threshold with the highest harmonic mean of the accuracies of answerable and unanswerable images.
 
-    Every threshold at which an accuracy rises is tried, so that none is better. Of equally good ones it is that of the
-    greater sum of accuracies, then the highest.
+    Every threshold at which an accuracy rises is tried, so that none is better. Of equally good ones the one with the
+    greater sum of accuracies is returned, then the highest one.
 
     Args:
         low: (n,) the ends of each image's Span, NaN for one that is left out.

@@ -22,7 +22,7 @@ class CoverageCurve(NamedTuple):
 def accuracy_coverage(confidences: ArrayLike, correct: ArrayLike, weights: ArrayLike | None = None) -> CoverageCurve:
     """Return coverage and accuracy of the images whose confidence reaches a threshold, at every threshold.
 
-    Images of equal confidence are kept or left together: no threshold tells them apart.
+    Images of equal confidence are kept or left together: no threshold separates them.
 
     Args:
         confidences: (n,) any numbers, higher is surer.
@@ -116,7 +116,7 @@ def accuracy_coverage_area_interval(
     of each image's influence on it, and at least what it would be if every image were right with equal probability (as
     if of half the images, without ties): few errors seen say little about the errors of others.
     Limits: the level is approximate and the interval errs on the wide side (at 0.95, simulated coverage is 0.94 to
-    1.00), widest where confidence tells right from wrong well.
+    1.00), widest where confidence separates right from wrong well.
 
     Args:
         confidences: As for `accuracy_coverage`.

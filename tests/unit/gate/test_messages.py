@@ -31,7 +31,7 @@ def test_a_number_that_the_baseline_lacks_is_named_and_several_are_counted(case:
         (["acc1 (ImGT)"], "one number that the case has now: acc1 (ImGT)"),
         (["f1 (A, B)", "ig (A, B)"], "2 numbers that the case has now: f1 (A, B), ig (A, B)"),
     ):
-        assert describe_incomplete_baseline(case, KEPT, lacking) == f"{CASE}: {KEPT} lacks {count}.\n{rest}"
+        assert describe_incomplete_baseline(case, KEPT, lacking) == f"{CASE}: {KEPT} does not have {count}.\n{rest}"
 
 
 def test_a_case_that_is_worse_says_in_how_many_numbers_and_where_to_look(case: Any) -> None:

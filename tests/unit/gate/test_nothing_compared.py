@@ -57,4 +57,4 @@ def test_cases_without_a_number_are_counted_or_named(make: Any) -> None:
     assert explain_nothing_recorded(1) == f"{start}no case recorded a number (1 case skipped)."
     assert explain_nothing_recorded(0) == f"{start}no case recorded a number (0 cases skipped)."
     said = explain_no_number([case(make, "m[]"), case(make, "n[]", "birds")])
-    assert said.startswith(f"{start}imagenet/val/m[] (mcq), birds/val/n[] (mcq) recorded no number of which ")
+    assert said.startswith(f"{start}imagenet/val/m[] (mcq), birds/val/n[] (mcq) recorded no number with a ")

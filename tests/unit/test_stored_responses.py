@@ -1,4 +1,4 @@
-"""Kept replies: they come back as they were said, and damage is told from them."""
+"""Stored responses: they are read as they were written, and damage is found."""
 
 from pathlib import Path
 
@@ -31,14 +31,14 @@ def keep(entry: StoreEntry, order: list[int]) -> None:
         responses.seal(writer, len(order))
 
 
-def test_replies_come_back_as_they_were_said(entry: StoreEntry) -> None:
+def test_responses_are_read_as_they_were_written(entry: StoreEntry) -> None:
     keep(entry, [0, 1, 2, 3])
     found = responses.load(entry)
     assert found.responses == tuple(Response(each.text, each.tokens, each.finished, each.error) for each in SAID)
     assert found.usage == Usage(101, 64, 4)
 
 
-def test_replies_lie_in_the_order_of_their_questions(entry: StoreEntry, tmp_path: Path) -> None:
+def test_responses_are_stored_in_the_order_of_their_requests(entry: StoreEntry, tmp_path: Path) -> None:
     other = Store(tmp_path / "other").entry(entry.key)
     keep(entry, [0, 1, 2, 3])
     keep(other, [3, 1, 0, 2])
@@ -46,22 +46,22 @@ def test_replies_lie_in_the_order_of_their_questions(entry: StoreEntry, tmp_path
     assert responses.load(entry).path.read_bytes() == responses.load(other).path.read_bytes()
 
 
-def test_no_reply_at_all_is_kept_as_well(entry: StoreEntry) -> None:
+def test_an_entry_without_responses_is_stored(entry: StoreEntry) -> None:
     keep(entry, [])
     assert (responses.load(entry).responses, responses.load(entry).usage) == ((), Usage())
 
 
 def test_what_no_file_can_hold_is_replaced(entry: StoreEntry) -> None:
     with entry.lock_for_writing() as writer:
-        reply, _ = responses.append(writer, 0, Answer("half \ud83d of a cat \U0001f408", (), True, error="at \udc00"))
+        response, _ = responses.append(writer, 0, Answer("half \ud83d of a cat \U0001f408", (), True, error="at \udc00"))
         responses.seal(writer, 1)
-    assert responses.load(entry).responses == (reply,)
-    assert reply.text == "half \ufffd of a cat \U0001f408"
+    assert responses.load(entry).responses == (response,)
+    assert response.text == "half \ufffd of a cat \U0001f408"
 
 
-def test_changed_replies_are_refused(entry: StoreEntry) -> None:
+def test_changed_responses_are_refused(entry: StoreEntry) -> None:
     keep(entry, [0, 1, 2, 3])
-    path = entry.folder / responses.RESPONSES_FILE
+    path = entry.folder / responses.FILE
     path.write_bytes(path.read_bytes().replace(b"a cat", b"a dog"))
     with pytest.raises(StoreError, match=r"replies.jsonl are damaged \(its sha256 is .*Delete the folder"):
         responses.load(entry)
@@ -70,7 +70,7 @@ def test_changed_replies_are_refused(entry: StoreEntry) -> None:
 @pytest.mark.parametrize("content", [None, b"", b"[1,2]\n", b"[1,0,0]\n[1,0"])
 def test_a_lost_count_of_tokens_is_told_like_any_damage(entry: StoreEntry, content: bytes | None) -> None:
     keep(entry, [0, 1, 2, 3])
-    path = entry.folder / responses.USAGE_FILE
+    path = entry.folder / responses.SERVED
     path.unlink() if content is None else path.write_bytes(content)
     with pytest.raises(StoreError, match=r"usage.jsonl are damaged .*Delete the folder"):
         responses.load(entry)
