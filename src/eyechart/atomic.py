@@ -65,7 +65,7 @@ def lock_file(path: Path) -> Iterator[None]:
 
 
 def is_at(file: IO[bytes], path: Path) -> bool:
-    """Return whether a path is that of an open file, which may have been deleted or replaced since."""
+    """Return whether a path still leads to an open file, which may have been deleted or replaced since."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), path.stat())
     except FileNotFoundError:

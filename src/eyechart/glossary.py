@@ -128,7 +128,7 @@ PROTOCOLS: Mapping[str, str] = {
     "closed_world_plus": "As closed world; an answer outside of the list is mapped to the nearest class.",
     "posterior": "The probability of every class name as the complete answer to the prompt of the closed world.",
     "open_world": "The model names what the image shows without a list; the answer is mapped to the nearest class.",
-    "multiple_choice": "The model chooses among a few options, one of which is correct.",
+    "multiple_choice": "The model chooses among a few options, and one of them is correct.",
     "mcq": "The model chooses among options that look alike.",
     "existence": "The model answers with yes or no whether a category is in the image.",
     "progression": "Three questions of growing difficulty: existence, counting and logic.",
@@ -150,7 +150,7 @@ INTERVALS: Mapping[str, str] = {
     "clustered wilson": "Wilson's 95 % interval of a proportion whose samples share images.",
     "bootstrap": "95 % interval from resampling the images.",
     "stratified": "Wilson's 95 % interval of a mean over classes, at an effective number of images.",
-    "effective wilson": "Wilson's 95 % interval at an effective number of images, which is that of a plain proportion "
+    "effective wilson": "Wilson's 95 % interval at an effective number of images, which makes a plain proportion "
     "as uncertain as this value.",
     "chi-squared": "From the chi-squared distribution.",
     "student": "Student's 95 % interval of a mean over epochs or images; for a Brier score, with z² imaginary images "

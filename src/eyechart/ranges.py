@@ -24,7 +24,7 @@ OTHERS = {
 def range_of(name: str) -> tuple[float, float]:
     """Return the least and the largest value that a metric can have, infinite for one that is not known.
 
-    The range of a change, such as `mcc_delta`, is that of the differences of two values of its metric.
+    A change, such as `mcc_delta`, has the range of the differences of two values of its metric.
 
     >>> range_of("acc1"), range_of("mcc"), range_of("mcc_delta"), range_of("length")
     ((0.0, 1.0), (-1.0, 1.0), (-2.0, 2.0), (-inf, inf))

@@ -134,7 +134,7 @@ def parse_alias(alias: str, subject: str) -> str:
     alias = normalize("NFC", alias)
     if not ALIAS.fullmatch(alias):
         raise SpecError(
-            f"{subject} has the name '{alias}'. Expected letters, digits, '_', '.' and '-', of which the "
+            f"{subject} has the name '{alias}'. Expected letters, digits, '_', '.' and '-', and the "
             "first is a letter or a digit, such as prod=open_clip[local-dir:weights]."
         )
     return alias

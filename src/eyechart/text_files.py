@@ -85,7 +85,7 @@ def decode_text(data: bytes, name: object, error_class: type[EyechartError] = Da
 
 
 def open_text(path: Path) -> TextIO:
-    """Open a text file, or one that gzip compressed, as `utf8_bytes` decodes it; line ends are those of the file.
+    """Open a text file, or one that gzip compressed, as `utf8_bytes` decodes it; line ends are kept.
 
     Raises DataError for what is no text.
     """
@@ -110,7 +110,7 @@ def plain_text(path: Path) -> str:
 
 
 def read_text(path: Path, error_class: type[EyechartError] = DataError) -> str:
-    """Return the text of a file without byte order marks, as `decode_text`; line ends are those of the file.
+    """Return the text of a file without byte order marks, as `decode_text`; line ends are kept.
 
     Raises an error of `error_class` for a file that cannot be read.
     """

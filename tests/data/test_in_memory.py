@@ -199,8 +199,8 @@ def test_pictures_in_a_frame(paths: list[str]) -> None:
 @pytest.mark.parametrize(
     ("columns", "note"),
     [
-        (("path", "label", "class"), "the labels are those of the column label, not of class."),
-        (("path", "image", "label"), "the paths are those of the column path, not of image."),
+        (("path", "label", "class"), "the labels come from the column label, not from class."),
+        (("path", "image", "label"), "the paths come from the column path, not from image."),
         (("Path", "Label"), ""),
     ],
 )

@@ -257,7 +257,7 @@ def test_a_table_of_another_split_than_its_folder_is_told(split: Split) -> None:
 
 def test_a_table_that_is_lacking_among_several(split: Split) -> None:
     folder = split({"data/test-00000-of-00003.parquet": [0], "data/test-00002-of-00003.parquet": [1]})
-    with pytest.raises(DataError, match=r"lacks 1 of the 3 tables .*, the first test-00001-of-00003\.parquet"):
+    with pytest.raises(DataError, match=r"does not have 1 of the 3 tables .*, the first test-00001-of-00003\.parquet"):
         open_split(find_split(folder))
 
 
@@ -304,7 +304,7 @@ def test_a_folder_with_a_colon(split: Split) -> None:
 @pytest.mark.parametrize("first", ["annotation", "zebra"])
 def test_the_images_are_the_column_image(split: Split, first: str) -> None:
     (note, *_) = open_split(find_split(split({"0.parquet": [1]}, **{first: datasets.Image()}))).notes
-    assert note == f"the images are those of the column image, not of {first}."
+    assert note == f"the images come from the column image, not from {first}."
 
 
 def test_two_columns_of_images_none_of_them_called_image(table: datasets.Dataset) -> None:

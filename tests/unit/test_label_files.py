@@ -147,7 +147,7 @@ def test_broken_files_are_refused_at_their_place(write: Write, content: object, 
 
 
 def test_imagenet_m_without_annotations_is_refused(write: Write) -> None:
-    with pytest.raises(DataError, match="which initial_annots lacks"):
+    with pytest.raises(DataError, match="which is not in initial_annots"):
         read_labels(write({"initial_annots": {}, "imagenet_m": [ONE]}), "imagenet-m")
 
 

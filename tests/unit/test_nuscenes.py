@@ -310,7 +310,7 @@ def test_broken_tables_are_named(street: Street, table: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("table", "row", "message"),
     [
-        ("sample_data", {"ego_pose_token": "lost"}, "ego_pose.json lacks 1 poses .* the first lost"),
+        ("sample_data", {"ego_pose_token": "lost"}, "ego_pose.json does not have 1 poses .* the first lost"),
         ("sample_data", {"filename": "../there.jpg"}, "names the picture '../there.jpg', which is no file below"),
         ("sample_data", {"width": 0}, "scene-0103.jpg has no width and height"),
         ("ego_pose", {"rotation": (0, 0, 0, 0)}, "or their rotations, the first ego"),

@@ -194,7 +194,7 @@ def test_observations_of_one_length(read: Read) -> None:
         (CROW.replace(",,Corvus", ",,"), "b.jpg is unanswerable and has no genus"),
         (
             CROW.replace(",,Corvus", ",,Corvvs"),
-            r"has the genus 'Corvvs', which .*taxonomy\.csv lacks; did you mean Corvus\?",
+            r"has the genus 'Corvvs', which is not in .*taxonomy\.csv; did you mean Corvus\?",
         ),
         (
             CROW.replace("vocalization", "vocalisation"),
@@ -214,7 +214,7 @@ def test_observations_of_one_length(read: Read) -> None:
         (RAVEN.replace("8.25", ""), "a.jpg has a latitude and no longitude: give both, or neither"),
         (RAVEN.replace("50.5", ""), "a.jpg has a longitude and no latitude"),
         (RAVEN.replace(";", "|"), r"a\.jpg has the candidate '.*\|.*': join several species by ';'"),
-        (RAVEN + ";Pica pika", r"the candidate species 'Pica pika', which .* lacks; did you mean Pica pica\?"),
+        (RAVEN + ";Pica pika", r"the candidate species 'Pica pika', which is not in .*; did you mean Pica pica\?"),
         ("x.jpg,1", "has 2 cells, expected 9"),
         ("z.jpg,9,Pica pica,Pica,1,,,,", "has the image 'z.jpg', and line 2 has 'z.jpg': remove or rename"),
     ],

@@ -177,7 +177,7 @@ def test_no_shards(server: Server, root: Path) -> None:
 
 def test_a_missing_shard_is_named_by_its_url(server: Server, root: Path) -> None:
     (root / "pets" / "test" / "1.tar").unlink()
-    with pytest.raises(DataError, match=f"{server.url}/pets/test lacks 1 of the 3 shards"):
+    with pytest.raises(DataError, match=f"{server.url}/pets/test does not have 1 of the 3 shards"):
         open_root(server.url)
 
 

@@ -233,7 +233,7 @@ def test_a_reply_that_cannot_be_understood_is_paid_once(make: AskingBy, faulty_s
     faulty_server.faults = {"b": [faulty_server.reply(json.dumps(body).encode())]}
     answers = generate_all(make(), ask("a", "b", "c"), 8)
     assert [answer.text for answer in answers] == ["a", "", "c"]
-    assert answers[1].error.startswith(("the reply has an unknown form", 'the reply has no "'))
+    assert answers[1].error.startswith(("the response has an unknown form", 'the response has no "'))
     assert (answers[1].retry, len(faulty_server.times("b"))) == (True, 1)
 
 

@@ -85,7 +85,7 @@ def test_sizes_are_those_of_the_files_by_model(entries: Mapping[str, StoreEntry]
 
 
 def test_whole_entries_are_verified(entries: Mapping[str, StoreEntry], store: Any) -> None:
-    assert store("verify") == "3 entries, of which 1 are partial and 0 are damaged.\n"
+    assert store("verify") == "3 entries: 1 are partial and 0 are damaged.\n"
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_whole_entries_are_verified(entries: Mapping[str, StoreEntry], store: An
         ("answers.npy", None, "its answers are missing"),
         ("done.json", b"{", "done.json cannot be read"),
         ("key.json", b"{", "key.json cannot be read"),
-        ("key.json", b'{"kind": "x"}', "key.json is that of another entry"),
+        ("key.json", b'{"kind": "x"}', "key.json belongs to another entry"),
     ],
 )
 def test_a_damaged_entry_is_named(
@@ -111,12 +111,12 @@ def test_a_damaged_entry_is_named(
     assert last.endswith("1 are damaged.")
 
 
-def test_replies_without_their_tokens_are_damaged(entries: Mapping[str, StoreEntry], store: Any) -> None:
+def test_responses_without_their_tokens_are_damaged(entries: Mapping[str, StoreEntry], store: Any) -> None:
     entry = entries[KINDS[2]]
     (entry.folder / "00000.part").unlink()
     with entry.lock_for_writing() as writer:
         for place in range(2):
-            responses.append(writer, place, Answer("a reply", (), True))
+            responses.append(writer, place, Answer("a response", (), True))
         responses.seal(writer, 2)
     assert "0 are damaged" in store("verify")
     usage = entry.folder / "usage.jsonl"

@@ -95,16 +95,16 @@ def test_sealing_equal_answers_again_changes_nothing(entry: StoreEntry) -> None:
     assert np.array_equal(load(entry).values[:, 0], np.arange(COUNT))
 
 
-def test_sealing_without_all_replies_is_an_error(entry: StoreEntry) -> None:
+def test_sealing_without_all_responses_is_an_error(entry: StoreEntry) -> None:
     with entry.lock_for_writing() as writer:
         for place in (0, 2):
             responses.append(writer, place, Answer("a cat", (), True))
-        with pytest.raises(StoreError, match=r"incomplete \(1 of 3 replies are missing, the first 1\)"):
+        with pytest.raises(StoreError, match=r"incomplete \(1 of 3 responses are missing, the first 1\)"):
             responses.seal(writer, 3)
     assert not entry.complete
 
 
-def test_a_writer_of_replies_whose_part_was_deleted_is_an_error(entry: StoreEntry) -> None:
+def test_a_writer_of_responses_whose_part_was_deleted_is_an_error(entry: StoreEntry) -> None:
     with two_writers(entry) as (first, second):
         responses.append(second, 0, Answer("a dog", (), True))
         for place in range(2):
@@ -112,4 +112,4 @@ def test_a_writer_of_replies_whose_part_was_deleted_is_an_error(entry: StoreEntr
         responses.seal(first, 2)
         with pytest.raises(StoreError, match="deleted while this run was writing it"):
             responses.append(second, 1, Answer("a dog", (), True))
-    assert [reply.text for reply in responses.load(entry).responses] == ["a cat", "a cat"]
+    assert [response.text for response in responses.load(entry).responses] == ["a cat", "a cat"]

@@ -153,7 +153,7 @@ def test_missing_number_of_shards(shards: Path) -> None:
 
 def test_missing_shard(shards: Path) -> None:
     (shards / "1.tar").unlink()
-    refused(shards, "lacks 1 of the 2 shards", "1.tar")
+    refused(shards, "does not have 1 of the 2 shards", "1.tar")
 
 
 @pytest.mark.parametrize("size", [0, 100, 512, 700, 1024, 1536, 2048, 2560, 3072])
@@ -228,9 +228,9 @@ def test_no_samples(write: Write) -> None:
     [
         (
             "999999999999",
-            "lacks 999,999,999,997 of the 999,999,999,999 shards in nshards.txt, the first 2.tar: copy them",
+            "does not have 999,999,999,997 of the 999,999,999,999 shards in nshards.txt, the first 2.tar: copy them",
         ),
-        ("3", "lacks 1 of the 3 shards in nshards.txt, the first 2.tar: copy them, or correct the number."),
+        ("3", "does not have 1 of the 3 shards in nshards.txt, the first 2.tar: copy them, or correct the number."),
     ],
 )
 def test_more_shards_than_there_are(shards: Path, count: str, sentence: str) -> None:
@@ -241,7 +241,7 @@ def test_more_shards_than_there_are(shards: Path, count: str, sentence: str) -> 
 @pytest.mark.parametrize("name", ["01.tar", "one.tar", "\N{FULLWIDTH DIGIT ONE}.tar"])
 def test_a_shard_by_another_name_is_none(shards: Path, name: str) -> None:
     (shards / "1.tar").rename(shards / name)
-    refused(shards, "lacks 1 of the 2 shards in nshards.txt, the first 1.tar")
+    refused(shards, "does not have 1 of the 2 shards in nshards.txt, the first 1.tar")
 
 
 def test_no_class_names(shards: Path) -> None:
@@ -348,7 +348,7 @@ def test_infinity_is_no_label(write: Write) -> None:
 
 def test_shards_of_other_names_are_named_where_one_is_lacking(shards: Path) -> None:
     (shards / "1.tar").rename(shards / "train-1.tar")
-    refused(shards, "lacks 1 of the 2", "train-1.tar there must be called 0.tar and so on")
+    refused(shards, "does not have 1 of the 2", "train-1.tar there must be called 0.tar and so on")
 
 
 def test_what_systems_leave_in_shards_is_no_sample(write: Write) -> None:

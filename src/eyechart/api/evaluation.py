@@ -95,10 +95,10 @@ def evaluate(
         metrics: Metrics in place of those of the packaged benchmark.
         options: Options of the protocol (`{"epochs": 3}`), of several ones as `{"multiple_choice.epochs": 3}`.
         name: The name of the model in cases.
-        identity: What tells a model in memory from others, such as "clip-ft-epoch3". Later calls use its stored answers
-            again only if they give the same one: code and values that change answers cannot all be seen. Give another
-            one whenever you change something, and one at all to continue after an interruption. A specification takes
-            none.
+        identity: What distinguishes a model in memory from others, such as "clip-ft-epoch3". Later calls use its stored
+            answers again only if they give the same one: code and values that change answers cannot all be seen. Give
+            another one whenever you change something, and one at all to continue after an interruption. A specification
+            takes none.
         limit: A random sample of this many images, or of each class as in "10/class".
         seed: The seed of this sample, and of everything that is drawn.
         max_errors: The number of images per case that may end in an error.
@@ -155,7 +155,7 @@ def describe_model(model: Any, name: str, identity: str) -> Subject:
     if isinstance(model, str):
         if identity:
             raise SpecError(
-                f"identity is '{identity}', but the model is the specification '{model}', which tells what it is. Give "
+                f"identity is '{identity}', but the model is the specification '{model}', which says what it is. Give "
                 "identity with a model in memory."
             )
         spec = parse_named_spec(f"{name}={model}" if name else model)
@@ -292,7 +292,7 @@ def run_cases(
             records.append(replace(record, status=PASSED))
             folder.append(records[-1])
             if len(errors := result.predictions.error_messages()) > session.settings.max_errors:
-                failed.append(f"{case}: {len(errors)} errors, of which the first is: {errors[0]}")
+                failed.append(f"{case}: {len(errors)} errors, the first of them: {errors[0]}")
     except KeyboardInterrupt:
         print(describe_interruption(session, cases), file=sys.stderr)
         raise

@@ -16,7 +16,7 @@ from eyechart.models.types import Floats
 
 NUMBERS = 2**23  # of a block of vectors
 CELLS = 2**22  # cosines that are held at a time
-DEVICES = ("cpu", "cuda")  # of torch; others may lack float64
+DEVICES = ("cpu", "cuda")  # of torch; others may have no float64
 
 
 class Vectors(Protocol):
@@ -52,7 +52,7 @@ def find_nearest(queries: Vectors, support: Vectors, k: int, device: str = "cpu"
     """Return the k nearest supports of each query; of equally near supports the first ones.
 
     `queries` has shape (n, d), `support` (m, d), and k is 1 to m. `device` is torch's name of a device; numpy computes
-    for "cpu", for devices that may lack float64, and where torch is not loaded.
+    for "cpu", for devices that may have no float64, and where torch is not loaded.
 
     >>> support = np.array([[1, 0], [0, 1], [2, 0]], np.float32)
     >>> nearest = find_nearest(np.array([[3, 0]], np.float32), support, 2)

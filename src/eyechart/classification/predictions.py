@@ -220,11 +220,11 @@ class ClassPredictions(Classification):
     """Predictions of one epoch: scores (n, classes), with NaN in rows without an answer, and the errors.
 
     Text answers have scores of width 0 and one class per image in `texts`. Replayed answers have scores of width 0 too,
-    and `best`. Rows in `truncated` are those of `unparsed`
-    whose response ended at the token limit before the answer was complete. Rows in `skipped` are not evaluated, such
-    as images without a label in multiple choice. Scores are `calibrated` if they are logits or log-probabilities,
-    whose softmax is a confidence. The softmax of other scores is that of `scale` times the score, None if this
-    is no probability; `votes` are proportional to probabilities.
+    and `best`. Rows in `truncated` are rows of `unparsed` whose response ended at the token limit before the answer was
+    complete. Rows in `skipped` are not evaluated, such as images without a label in multiple choice. Scores are
+    `calibrated` if they are logits or log-probabilities, whose softmax is a confidence. Other scores are
+    multiplied with `scale` before the softmax, None if this is no probability; `votes` are proportional to
+    probabilities.
     """
 
     keys: tuple[str, ...]

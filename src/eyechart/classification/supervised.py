@@ -33,7 +33,7 @@ LISTS: Mapping[int, str] = {
     21842: "imagenet22k_ms",
     21843: "imagenet21k_goog",
 }
-ENOUGH = 0.9  # of a split's classes: ImageNet-21k and its like lack up to nine of ImageNet-1k's
+ENOUGH = 0.9  # of a split's classes: ImageNet-21k and its like miss up to nine of ImageNet-1k's
 MAX_LISTED = 5
 NONE = -1
 

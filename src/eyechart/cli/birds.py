@@ -80,7 +80,7 @@ def import_summary(result: "ImportResult", out: Path) -> Iterator[str]:
     help="Column to read. Repeatable. [default: those with names of identifiers or addresses]",
 )
 @click.option(
-    "--numbers", type=click.Choice(NUMBERS), help="Meaning of bare numbers if the name of the column does not tell it."
+    "--numbers", type=click.Choice(NUMBERS), help="Meaning of bare numbers if the name of the column does not show it."
 )
 def overlap(birds: Path, other: Path, out: Path | None, columns: Sequence[str], numbers: "Kind | None") -> None:
     """Count birds whose photograph is in another collection.

@@ -111,7 +111,7 @@ def gate_status(sides: "MatchedSides", result: "RunComparison", margin: float | 
 def baseline(runs: Sequence[Path], out: Path) -> None:
     """Accept runs: write their cases as baselines.
 
-    The files are those of `eyechart run --eye-update-baseline`. `eyechart compare BASELINES RUN --check` is the gate of
+    `eyechart run --eye-update-baseline` writes the same files. `eyechart compare BASELINES RUN --check` is the gate of
     a run that another tool asked for.
     """
     from eyechart.gate.baselines import write_baselines

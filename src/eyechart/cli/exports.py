@@ -29,7 +29,7 @@ def export() -> None:
 def parquet(runs: Sequence[Path], out: Path | None) -> None:
     """Write the metrics and samples of runs as two Parquet files.
 
-    The file metrics has one row per number, the file samples one row per answer; their columns are those of
+    The file metrics has one row per number, the file samples one row per answer; they have the columns of
     `eyechart.load_run`.
     """
     write_frames(runs, out, "parquet")

@@ -39,7 +39,7 @@ def import_options(command: Command) -> Command:
         ),
         click.option(
             "--lower-is-better", "lower", metavar="METRIC", multiple=True,
-            help="Metric of which a lower value is better. Repeatable.",
+            help="Metric for which a lower value is better. Repeatable.",
         ),
         click.option(
             "--out", metavar="DIR", type=PATH, default=RUNS, show_default=True, help="Folder of runs, as --eye-out."

@@ -65,8 +65,8 @@ def models(names: Sequence[str], options: bool) -> None:
 def protocols(names: Sequence[str]) -> None:
     """List protocols with all options and their defaults.
 
-    An option is set with --eye-set=PROTOCOL.OPTION=VALUE. The value of the published study, where it is another one,
-    is that of --eye-preset=paper.
+    An option is set with --eye-set=PROTOCOL.OPTION=VALUE. --eye-preset=paper sets the values of the published study,
+    where they differ.
     """
     from eyechart.protocol.presets import read_preset
     from eyechart.protocol.registry import get_protocol, protocol_targets

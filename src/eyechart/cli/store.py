@@ -64,7 +64,7 @@ def verify(store: Path) -> int:
     for entry, why in damaged:
         print(f"{entry.folder}: {why}")
     partial = sum(not entry.complete for entry, _ in entries)
-    print(f"{len(entries):,} entries, of which {partial:,} are partial and {len(damaged):,} are damaged.")
+    print(f"{len(entries):,} entries: {partial:,} are partial and {len(damaged):,} are damaged.")
     return DAMAGED if damaged else 0
 
 

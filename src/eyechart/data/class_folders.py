@@ -75,7 +75,7 @@ def _is_range(folders: Sequence[str]) -> bool:
 def _refuse_layout(folder: Path, folders: Sequence[str]) -> None:
     beside = describe_label_files([folder, *(folder / name for name in folders), folder.parent])
     raise DataError(
-        f"{folder} has the folders {', '.join(folders[:5])}, which are those of a layout and no classes: expected a "
+        f"{folder} has the folders {', '.join(folders[:5])}, which belong to a layout and are no classes: expected a "
         f"folder of pictures for each class.{beside or ' Give the folder of one split, sorted into folders by class.'}"
     )
 
@@ -180,11 +180,11 @@ def _words(name: str) -> tuple[str, ...]:
 
 
 def _match_names(folders: Sequence[str], names: Sequence[str], lines: Sequence[int]) -> ClassFolders:
-    """Return the classes of folders, each of which one line names."""
+    """Return the classes of folders; one line names each of them."""
     if len(names) > len(folders):
         note = (
-            f"{len(names) - len(folders):,} of the {len(names):,} classes in {CLASSNAMES} have no folder; the folders "
-            "are those of their own names, and classes have the order of the lines."
+            f"{len(names) - len(folders):,} of the {len(names):,} classes in {CLASSNAMES} have no folder; each "
+            "folder is the class of its name, and classes have the order of the lines."
         )
         provenance = f"labels: folders by their names in {CLASSNAMES}; {LINES}"
         return ClassFolders(dict(zip(folders, lines, strict=True)), tuple(names), len(names), (note,), provenance)

@@ -35,7 +35,7 @@ TEMPLATES_FILE = "zeroshot_classification_templates.txt"  # CLIP_benchmark's nam
 
 @dataclass(frozen=True)
 class ClassNames:
-    """Class names by index; the sha256 is that of the names as lines."""
+    """Class names by index; the sha256 is computed from the names as lines."""
 
     name: str
     names: tuple[str, ...]
@@ -45,7 +45,7 @@ class ClassNames:
 
 @dataclass(frozen=True)
 class Templates:
-    """Prompt templates with the slot `{c}` for a class name; the sha256 is that of the templates as lines."""
+    """Prompt templates with the slot `{c}` for a class name; the sha256 is computed from them as lines."""
 
     name: str
     formats: tuple[str, ...]
@@ -218,7 +218,7 @@ def _describe_pairs(names: Sequence[str], pairs: Sequence[tuple[int, int]]) -> s
 
 
 def check_class_count(dataset: Dataset, names: Sequence[str], names_by: str) -> None:
-    """Raise VocabularyError unless there is one name per class of the data set, and none is that of another class."""
+    """Raise VocabularyError unless there is one name per class of the data set, and none belongs to another class."""
     if len(names) != dataset.classes:
         raise VocabularyError(
             f"{dataset.benchmark}/{dataset.split} has {dataset.classes} classes, but the class names "

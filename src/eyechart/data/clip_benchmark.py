@@ -1,6 +1,6 @@
 """The data sets of CLIP_benchmark on the hub, by name: `hub:clip-benchmark/wds_cars`, `hub:clip-benchmark/vtab+`.
 
-Class names and prompt templates travel with each of them. The numbers of test images are those of arXiv 2212.07143,
+Class names and prompt templates travel with each of them. The numbers of test images are from arXiv 2212.07143,
 appendix ("Reproducible scaling laws for contrastive language-image learning").
 """
 

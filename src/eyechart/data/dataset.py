@@ -39,7 +39,7 @@ class Dataset:
 
     `equivalences` are pairs of classes that count as one. `annotation` (images with many objects) and `observations`
     (birds) have one row per row of the index, and so have `slices`, the variables of slices.csv. `notes` describe what
-    is not evaluated, and `provenance` tells where labels and class names are from. `templates` are prompt templates
+    is not evaluated, and `provenance` says where labels and class names are from. `templates` are prompt templates
     that travel with the data.
     """
 

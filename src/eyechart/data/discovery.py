@@ -256,12 +256,12 @@ def _is_class(folder: Path) -> bool:
 
 
 def _has_label(name: str) -> bool:
-    """Return whether a folder of ILSVRC validation files is that of a class: a synset or a number."""
+    """Return whether the name of a folder of ILSVRC validation files is a class: a synset or a number."""
     return SYNSET.fullmatch(name) is not None or name.isdecimal()
 
 
 def _is_split(listing: FolderListing) -> bool:
-    """Return whether the content of a folder is that of a split, whatever its path."""
+    """Return whether a folder has the content of a split, whatever its path."""
     if detect_layout(listing) in ("shards", "hub") or "state.json" in listing.files:
         return True
     if listing.first_image:
@@ -306,7 +306,7 @@ def _check_level(top: FolderListing, listed: Mapping[Path, FolderListing]) -> No
 
 
 def is_document(name: str) -> bool:
-    """Return whether the name of a file is that of a document, such as a licence, and not of data."""
+    """Return whether the name of a file belongs to a document, such as a licence, and not to data."""
     return name.lower().startswith(DOCUMENTS)
 
 

@@ -109,9 +109,9 @@ def build_dataset(
 ) -> Dataset:
     """Return a data set of entries, with the original label set for single labels and `multilabel` for lists of labels.
 
-    Names have spaces in place of underscores, as in prompts. The notes tell this, a single class, and equal pictures in
-    two classes; with `numbered`, if labels are numbers that a file or a caller gives, also that none is 0. `provenance`
-    tells where labels and class names are from.
+    Names have spaces in place of underscores, as in prompts. The notes report this, a single class, and equal pictures
+    in two classes; with `numbered`, if labels are numbers that a file or a caller gives, also that none is 0.
+    `provenance` says where labels and class names are from.
 
     Raises DataError for no entries, equal keys, a label out of range, or a wrong number of class names.
     """

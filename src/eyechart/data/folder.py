@@ -34,7 +34,7 @@ def open_folder(
     upright: bool = True,
     cache: Path | None = None,
 ) -> Dataset:
-    """Open a folder of images; with `classes=1000` the classes are those of ImageNet, else those of the folders.
+    """Open a folder of images; with `classes=1000` the classes are ImageNet's, else the folders'.
 
     Images outside class folders must be ILSVRC validation files, whose labels are known. Folders are synsets, numbers
     from 0, or classes in the order of their names. Validation files are sorted by name, other images by path. The notes

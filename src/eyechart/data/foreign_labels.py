@@ -26,7 +26,7 @@ FRAME = "read it into a pandas DataFrame with the columns path and label, and gi
 
 
 def is_layout(names: Iterable[str]) -> bool:
-    """Return whether folders are those of a layout, such as images/ beside labels/, and not classes.
+    """Return whether folders belong to a layout, such as images/ beside labels/, and are no classes.
 
     >>> is_layout(["images", "labels"]), is_layout(["mask", "no_mask"]), is_layout(["train2014", "val2014"])
     (True, False, True)

@@ -224,8 +224,8 @@ def _check_parts(text: str, files: Sequence[str]) -> None:
     for (stem, count, end), numbers in parts.items():
         if lacking := sorted({*range(int(count))} - numbers):
             raise DataError(
-                f"{text} lacks {len(lacking):,} of the {int(count):,} tables {stem}-*-of-{count}{end}, the first "
-                f"{stem}-{lacking[0]:05d}-of-{count}{end}: copy it there, too."
+                f"{text} does not have {len(lacking):,} of the {int(count):,} tables {stem}-*-of-{count}{end}, the "
+                f"first {stem}-{lacking[0]:05d}-of-{count}{end}: copy it there, too."
             )
 
 
@@ -317,7 +317,7 @@ def _image_column(text: str, table: Any) -> tuple[str, tuple[str, ...]]:
     images = [name for name, feature in table.features.items() if isinstance(feature, _library().Image)]
     if IMAGE in images:
         others = [name for name in images if name != IMAGE]
-        return IMAGE, (f"the images are those of the column {IMAGE}, not of {', '.join(others)}.",) if others else ()
+        return IMAGE, (f"the images come from the column {IMAGE}, not from {', '.join(others)}.",) if others else ()
     if len(images) > 1 or (images and IMAGE in table.features):
         also = f", and a column {IMAGE} of the type {_type(table, IMAGE)}" if IMAGE in table.features else ""
         raise DataError(
@@ -336,7 +336,7 @@ def _label_column(text: str, table: Any) -> tuple[str, tuple[str, ...]]:
         raise DataError(f"{text} has the columns {' and '.join(columns)}: rename the one of the labels to {LABELS[0]}.")
     others = columns[1:]
     return columns[0], (
-        f"the labels are those of the column {columns[0]}, not of {', '.join(others)}.",
+        f"the labels come from the column {columns[0]}, not from {', '.join(others)}.",
     ) if others else ()
 
 

@@ -1,4 +1,4 @@
-"""Look up ImageNet classes by name, and detect whether the classes of a split are those of ImageNet."""
+"""Look up ImageNet classes by name, and detect whether a split has the classes of ImageNet."""
 
 from collections.abc import Mapping
 from functools import cache

@@ -175,7 +175,7 @@ def read_frame(frame: Any, name: str) -> tuple[list[tuple[Any, Any]], tuple[str,
                 f"'{role}'."
             )
         if others := [str(column) for column in known[1:]]:
-            notes.append(f"the {role}s are those of the column {known[0]}, not of {', '.join(others)}.")
+            notes.append(f"the {role}s come from the column {known[0]}, not from {', '.join(others)}.")
         columns.append(known[0])
     return list(zip(frame[columns[0]].tolist(), frame[columns[1]].tolist(), strict=True)), tuple(notes)
 
@@ -199,7 +199,7 @@ def read_pairs(data: Any, name: str) -> tuple[Sequence[Any], tuple[str, ...]]:
     except ItemError as error:
         if getattr(data, "target_transform", None) is not None:
             raise
-        return files, (f"labels are those of `samples`: {error}",)
+        return files, (f"labels come from `samples`: {error}",)
 
 
 def listed_files(data: Any) -> Sequence[tuple[Any, Any]] | None:

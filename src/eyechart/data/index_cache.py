@@ -19,7 +19,7 @@ FORMAT = 2
 
 
 class FileFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What tells a file from a changed one: its path without links, its size, and two times in ns.
+    """What distinguishes a file from a changed one: its path without links, its size, and two times in ns.
 
     Tools that copy, pack or synchronise files set the time of modification, so that a corrected file of the same size
     may have the old one. The time of change is set by the system alone.

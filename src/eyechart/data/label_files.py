@@ -30,7 +30,7 @@ OPTION = re.compile(r"(?P<name>[^\[\]=]+?)\s*(?:\[(?P<options>[^\[\]]*)\])?\s*=\
 
 @dataclass(frozen=True)
 class LabelFile:
-    """Labels by image name, () for no class; unannotated images are absent. The sha256 is that of the file."""
+    """Labels by image name, () for no class; unannotated images are absent. The sha256 is the file's."""
 
     labels: Mapping[str, Labels]
     sha256: str
@@ -152,7 +152,7 @@ def align_labels(
 
 
 def _check_first_number(label_file: LabelFile, rows: Sequence[Row], labels: Sequence[Labels | None]) -> None:
-    """Raise DataError if the labels are those of the data set plus 1, and never its own."""
+    """Raise DataError if the labels equal the data set's plus 1, and never its own."""
     pairs = [(row.label, valid[0]) for row, valid in zip(rows, labels, strict=True) if valid and row.label >= 0]
     later = sum(label == own + 1 for own, label in pairs)
     if later >= MIN_EQUAL and 2 * later > len(pairs) and all(label != own for own, label in pairs):

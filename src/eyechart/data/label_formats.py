@@ -86,7 +86,7 @@ def parse_imagenet_m(text: str) -> Iterator[Entry]:
     content = _decode(text, _MultiLabel)
     for name in content.imagenet_m:
         if name not in content.initial_annots:
-            raise DataError(f"its imagenet_m lists '{name}', which initial_annots lacks.")
+            raise DataError(f"its imagenet_m lists '{name}', which is not in initial_annots.")
         labels = content.initial_annots[name]
         yield f"entry '{name}'", name, _indices(f"entry '{name}'", [*labels.correct, *labels.unclear])
 

@@ -28,8 +28,8 @@ ANSWERABLE = {"1": True, "true": True, "0": False, "false": False}
 def read_observations(folder: str | Path) -> Observations:
     """Read the tables birds, taxonomy and optionally ranges (csv or parquet) of a folder.
 
-    Candidates are those of the table, else the species whose range contains the location. Raises DataError, with file
-    and line, for contradictions; missing locations and lists without the true species are allowed and counted.
+    Candidates come from the table, else they are the species whose range contains the location. Raises DataError, with
+    file and line, for contradictions; missing locations and lists without the true species are allowed and counted.
     """
     return parse_observations(Path(folder), read_birds(Path(folder)))
 
@@ -126,7 +126,7 @@ class _RowParser:
                 "make it answerable",
             )
         if not genus:
-            self._refuse(row, "is unanswerable and has no genus: give the genus, which is what can be told")
+            self._refuse(row, "is unanswerable and has no genus: give the genus, which can be identified")
         return -1, find_taxon(self.table, row, genus, self.taxonomy, 1), self._reason(row, reason)
 
     def _answer(self, row: int, name: str, genus: str, reason: str) -> tuple[int, int, int]:

@@ -86,12 +86,12 @@ class Observations:
 
     @cached_property
     def unlisted(self) -> Bools:
-        """Mask of answerable and eligible images whose candidates lack their species (n,)."""
+        """Mask of answerable and eligible images whose candidates do not have their species (n,)."""
         return self._without_candidate(np.arange(len(self.taxonomy)), self.species) & self.answerable
 
     @cached_property
     def unlisted_genus(self) -> Bools:
-        """Mask of unanswerable and eligible images whose candidates lack their genus (n,)."""
+        """Mask of unanswerable and eligible images whose candidates do not have their genus (n,)."""
         return self._without_candidate(self.taxonomy.ancestors[1], self.genus) & ~self.answerable
 
     def _without_candidate(self, ancestors: Ints, truth: Ints) -> Bools:

@@ -80,7 +80,7 @@ def remote_folder(url: str, *, offline: bool = False) -> Iterator[tuple[Path, "R
 
 @dataclass(frozen=True)
 class RemoteShards:
-    """The shards of a split at a URL; `names` are those of all files there."""
+    """The shards of a split at a URL; `names` are the names of all files there."""
 
     url: str
     names: frozenset[str]

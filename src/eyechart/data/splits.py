@@ -79,7 +79,7 @@ PACKAGED: Mapping[str, PackagedBenchmark] = {
     BIRDS: PackagedBenchmark(
         "eyechart.realbirdid.sample:splits",
         "eyechart.realbirdid.sample:open_realbirdid",
-        "Observations of birds, some of which cannot be identified.",
+        "Observations of birds; some birds cannot be identified.",
     ),
 }
 GROUP = "eyechart.datasets"

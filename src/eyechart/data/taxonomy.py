@@ -105,8 +105,8 @@ def find_taxon(table: Table, row: int, name: str, taxonomy: Taxonomy, level: int
     index = taxonomy.index_by_name[level].get(fold_name(name))
     if index is None:
         raise DataError(
-            f"{table.location(row)} has the {what or taxonomy.levels[level]} '{name}', which {taxonomy.source} lacks"
-            f"{did_you_mean(name, taxonomy.names[level])} Add it to the taxonomy, or correct the name."
+            f"{table.location(row)} has the {what or taxonomy.levels[level]} '{name}', which is not in "
+            f"{taxonomy.source}{did_you_mean(name, taxonomy.names[level])} Add it to the taxonomy, or correct the name."
         )
     return index
 
@@ -134,7 +134,7 @@ def _with_spaces(table: Table) -> Table:
 
 
 def _check_columns(table: Table) -> None:
-    """Raise DataError for a column name similar to a level, since the tree would silently lack this level."""
+    """Raise DataError for a column name similar to a level, since the tree would silently be without this level."""
     known = (*LEVELS, COMMON_NAME)
     for column in table.columns:
         near = [] if column in known else get_close_matches(column, known, n=1, cutoff=SIMILARITY_CUTOFF)
@@ -190,7 +190,7 @@ def _check_levels(table: Table, levels: Sequence[str]) -> None:
             if other != level:
                 raise DataError(
                     f"{table.location(row)} has '{name}' as {level}, and {table.row_label(line)} as {other}: rename "
-                    "one of them, since names tell the nodes of the tree apart."
+                    "one of them, since names identify the nodes of the tree."
                 )
 
 

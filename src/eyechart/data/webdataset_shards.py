@@ -47,13 +47,13 @@ class ShardFiles(Protocol):
         """The names of all shards that are there."""
 
     def facts(self, names: Sequence[str]) -> list[FileFacts]:
-        """Return what tells shards from changed ones."""
+        """Return what distinguishes shards from changed ones."""
 
     def open(self, name: str) -> AbstractContextManager[BinaryIO]:
         """Open a shard for reading."""
 
     def has_labels(self, entries: Sequence[IndexEntry]) -> bool:
-        """Return whether the labels of an index are still those in the shards, as far as it can be told quickly."""
+        """Return whether the labels of an index are still those in the shards, as far as a quick check shows."""
 
     def source(self, entries: Sequence[IndexEntry]) -> Source:
         """Return the source of the images of all entries."""
@@ -106,7 +106,7 @@ def open_shards(
     cache: Path | None = None,
     files: ShardFiles | None = None,
 ) -> Dataset:
-    """Open the shards of a folder; by default the number of classes is that of the names in `classnames.txt`.
+    """Open the shards of a folder; by default `classnames.txt` gives the number of classes.
 
     `files` are the shards if only the small files are in the folder. If there are as many names as classes in
     `subset`, labels are indices into the subset. Raises DataError for a missing or truncated shard, a sample without
@@ -186,8 +186,8 @@ def _shards(folder: Path, there: frozenset[str]) -> list[str]:
     if lacking > 0:  # names no missing shard but the first, since the number may be absurd
         first = next(number for number in range(count) if f"{number}.tar" not in there)
         raise DataError(
-            f"{folder} lacks {lacking:,} of the {count:,} shards in nshards.txt, the first {first}.tar: copy them, or "
-            f"correct the number.{_describe_others(there, count)}"
+            f"{folder} does not have {lacking:,} of the {count:,} shards in nshards.txt, the first {first}.tar: copy "
+            f"them, or correct the number.{_describe_others(there, count)}"
         )
     return [f"{number}.tar" for number in range(count)]
 
@@ -204,12 +204,12 @@ def _describe_further(names: frozenset[str], count: int) -> tuple[str, ...]:
 
 
 def _is_further(name: str, count: int) -> bool:
-    """Return whether a name is that of a tar file which is none of the first `count` shards."""
+    """Return whether a name belongs to a tar file which is none of the first `count` shards."""
     return _is_archive(name) and not _is_shard(name, count)
 
 
 def _is_archive(name: str) -> bool:
-    """Return whether a name is that of a tar file, compressed or not."""
+    """Return whether a name belongs to a tar file, compressed or not."""
     return re.search(r"\.(tar|tgz|tbz2?|txz)\b", name.casefold()) is not None
 
 
@@ -220,7 +220,7 @@ def _describe_others(there: frozenset[str], count: int) -> str:
 
 
 def _is_shard(name: str, count: int) -> bool:
-    """Return whether a name is that of one of the first `count` shards."""
+    """Return whether a name belongs to one of the first `count` shards."""
     number = name.removesuffix(".tar")
     return number.isdecimal() and str(int(number)) == number and int(number) < count
 
@@ -262,7 +262,7 @@ def _check_end(path: Path, file: BinaryIO) -> None:
     size = file.seek(0, io.SEEK_END)
     file.seek(max(0, size - tarfile.BLOCKSIZE))
     if file.read() != bytes(tarfile.BLOCKSIZE) or size % tarfile.BLOCKSIZE:
-        raise DataError(f"{path} is truncated or no tar file (its {size:,} bytes lack the end of one): copy it again.")
+        raise DataError(f"{path} is truncated or no tar file (its {size:,} bytes do not end as one): copy it again.")
 
 
 def _members(path: Path, file: BinaryIO) -> Iterator[Mapping[str, Any]]:

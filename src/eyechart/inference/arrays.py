@@ -129,7 +129,7 @@ def find_rows(writer: Writer) -> RowPlaces:
 
 
 def compact(writer: Writer) -> None:
-    """Put the rows of an entry that is not sealed in order, so that its bytes do not tell in which steps it grew."""
+    """Rewrite an unsealed entry sorted by row, so that its bytes do not depend on the order of arrival."""
     places = find_rows(writer)
     spans = [*places.spans(BLOCK_ROWS)]
 

@@ -15,7 +15,7 @@ from eyechart.models import text_batches
 from eyechart.models.types import Encoder, Floats
 
 SLOT = "{c}"
-STEP = 2.0**-25  # of the numbers of a unit vector, of which float32 keeps 24 bits
+STEP = 2.0**-25  # of the numbers of a unit vector; float32 keeps 24 bits of them
 CELLS = 2**22  # numbers in float64 that are held at a time
 EncodeFunction = Callable[[Sequence[str]], Floats]
 
@@ -71,8 +71,8 @@ def class_weights(encode: EncodeFunction, names: Sequence[str], templates: Seque
 def cosine_similarity(features: Floats, weights: Floats) -> Floats:
     """Return the cosine of every image with every class, of shape (n, classes), in -1..1; weights are unit vectors.
 
-    `features` has shape (n, d) and `weights` (classes, d). Equal images have equal cosines, and so have equal classes,
-    of which the first wins under argmax; no processor, thread or number of rows changes a bit (`unit_vectors`). Raises
+    `features` has shape (n, d) and `weights` (classes, d). Equal images have equal cosines, and so have equal classes:
+    the first of them wins under argmax. No processor, thread or number of rows changes a bit (`unit_vectors`). Raises
     ModelError when the two lengths of vectors differ.
 
     Source: Radford et al. 2021, section 3.1.2; the published temperature is left out, since it changes no ranking.

@@ -49,7 +49,7 @@ class RequestTemplate:
 class RequestBatch(BaseRequest[Generator]):
     """Request templates whose responses are stored under one key.
 
-    `name` is the kind of the key. `seed` and `limit` are those of the session where the key has them.
+    `name` is the kind of the key. `seed` and `limit` come from the session where the key has them.
     """
 
     name: str

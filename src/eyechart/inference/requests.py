@@ -39,7 +39,7 @@ DataScope = Literal["split", "selection", "none"]
 
 
 class KeyFields(msgspec.Struct, frozen=True):
-    """What a request contributes to the key of its answers; the fields are those of `store.Key`."""
+    """What a request contributes to the key of its answers; `store.Key` has the same fields."""
 
     kind: str
     prompts: str = ""

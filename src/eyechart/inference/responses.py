@@ -107,7 +107,7 @@ class BlockHeader(msgspec.Struct, frozen=True):
 
 
 class Done(msgspec.Struct, frozen=True):
-    """Written last: the replies beside it are whole."""
+    """Written last: the responses beside it are complete."""
 
     responses: int = msgspec.field(name="replies")
     sha256: str
@@ -117,7 +117,7 @@ StoredResponse = tuple[Response, Usage]
 
 
 def load(entry: StoreEntry) -> Responses:
-    """Read the replies of a complete entry."""
+    """Read the responses of a complete entry."""
     done = entry.read_done(Done)
     path = entry.verified_path(RESPONSES_FILE, done.sha256)
     responses = tuple(msgspec.json.decode(line, type=Response) for line in path.read_bytes().splitlines())
@@ -125,27 +125,27 @@ def load(entry: StoreEntry) -> Responses:
 
 
 def total_usage(entry: StoreEntry, done: Done) -> Usage:
-    """What all replies took when they were made."""
+    """Return the token usage of all responses when they were made."""
     path = entry.folder / USAGE_FILE
     try:
         counts = [msgspec.json.decode(line, type=Counts) for line in path.read_bytes().splitlines()]
     except (OSError, msgspec.DecodeError) as error:
         raise entry.damaged(path, str(error)) from error
     if len(counts) != done.responses:
-        raise entry.damaged(path, f"it counts the tokens of {len(counts)} replies, not of {done.responses}")
+        raise entry.damaged(path, f"it counts the tokens of {len(counts)} responses, not of {done.responses}")
     return sum((Usage(*count) for count in counts), Usage())
 
 
 def append(writer: Writer, place: int, answer: Answer) -> StoredResponse:
-    """Keep one reply as it comes."""
+    """Store one response when it arrives."""
     text, error, thinking = map(replace_surrogates, (answer.text, answer.error, answer.thinking))
-    reply = Response.from_completion(text, answer.tokens, answer.finished, error, thinking)
-    writer.append(encode_header(place, answer.usage), msgspec.json.encode(reply))
-    return reply, answer.usage
+    response = Response.from_completion(text, answer.tokens, answer.finished, error, thinking)
+    writer.append(encode_header(place, answer.usage), msgspec.json.encode(response))
+    return response, answer.usage
 
 
 def read_stored(held: StoreEntry | Writer) -> dict[int, StoredResponse]:
-    """The replies that are there, by the place of their question."""
+    """Return the stored responses by request id."""
     stored = {}
     with span("read answers"):
         for header, payload in held.blocks():
@@ -155,12 +155,12 @@ def read_stored(held: StoreEntry | Writer) -> dict[int, StoredResponse]:
 
 
 def seal(writer: Writer, count: int) -> None:
-    """Turn the parts into one file of `count` replies, and one of what they took; StoreError if one is missing."""
+    """Write the parts as one file of `count` responses and one of their usage; raise StoreError if one is missing."""
     stored = read_stored(writer)
     if missing := [place for place in range(count) if place not in stored]:
-        raise writer.incomplete(f"{len(missing)} of {count} replies are missing, the first {missing[0]}")
+        raise writer.incomplete(f"{len(missing)} of {count} responses are missing, the first {missing[0]}")
     ordered: Sequence[StoredResponse] = [stored[place] for place in range(count)]
-    content = b"".join(msgspec.json.encode(reply) + b"\n" for reply, _ in ordered)
+    content = b"".join(msgspec.json.encode(response) + b"\n" for response, _ in ordered)
     counts = b"".join(msgspec.json.encode(usage.counts) + b"\n" for _, usage in ordered)
     writer.seal({USAGE_FILE: counts, RESPONSES_FILE: content}, Done(len(ordered), sha256(content).hexdigest()))
 
@@ -176,9 +176,9 @@ def select(stored: Mapping[int, StoredResponse], places: Sequence[int], entry: S
 def compact(writer: Writer, stored: Mapping[int, StoredResponse]) -> None:
     """Rewrite an entry sorted by request, so that its bytes do not depend on the order of arrival."""
     ordered = sorted(stored.items())
-    writer.replace((encode_header(place, usage), msgspec.json.encode(reply)) for place, (reply, usage) in ordered)
+    writer.replace((encode_header(place, usage), msgspec.json.encode(response)) for place, (response, usage) in ordered)
 
 
 def encode_header(place: int, usage: Usage) -> bytes:
-    """The header of a block."""
+    """Return the header of a block."""
     return msgspec.json.encode(BlockHeader(place, usage.counts))

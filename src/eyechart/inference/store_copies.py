@@ -25,7 +25,7 @@ from eyechart.models.description import FOLDER as MODELS
 from eyechart.urls import explain_errors, needs_connection, open_url
 
 TIME = ".time"  # ends the name of a remote file with the time of a model's last answer
-OnWait = Callable[[str], None]  # is told that another run holds an entry
+OnWait = Callable[[str], None]  # is called when another run holds an entry
 
 
 @dataclass
@@ -125,7 +125,7 @@ def answer_files(folder: Path) -> list[str]:
 def merge_models(into: Path, source: Path) -> None:
     """Copy the descriptions of models that answered; of two that differ in the device, the same one is kept always.
 
-    The time of the last answer is that of the later one.
+    The later of the two times of a last answer is kept.
     """
     for path in sorted((source / MODELS).glob("*.json")):
         target = into / MODELS / path.name
@@ -210,7 +210,7 @@ def pull_entry(files: Any, folder: str, store: Path, copied: Copied, on_wait: On
 
 @dataclass
 class RemoteStore:
-    """The sealed entries at a URL, which a session copies into its store when that lacks them.
+    """The sealed entries at a URL, which a session copies into its store if they are not there.
 
     `missing` are the entries that are not there, so that each is looked for once. Raises StoreError for a URL that
     fsspec does not know, and for one that needs a connection if `offline`.

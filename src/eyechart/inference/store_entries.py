@@ -21,10 +21,10 @@ KEY = "key.json"
 
 
 class SealedFile(msgspec.Struct):
-    """The sha256 of the file of answers, and the number of replies if it has replies, as they are written last."""
+    """The sha256 of the file of answers, and the number of responses if it has responses; both are written last."""
 
     sha256: str
-    replies: int = 0
+    responses: int = msgspec.field(default=0, name="replies")
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class StoredEntry:
         if not self.key:
             return f"{KEY} cannot be read"
         if sha256(msgspec.json.encode(self.key, order="sorted")).hexdigest() != self.digest:
-            return f"{KEY} is that of another entry"
+            return f"{KEY} belongs to another entry"
         if not self.complete:
             return ""
         try:
@@ -91,10 +91,10 @@ class StoredEntry:
         if digest != sealed.sha256:
             return f"{paths[0].name} has the sha256 {digest[:12]}…"
         counted = self.count_usages() if paths[0].name == responses.RESPONSES_FILE else 0
-        return "" if counted == sealed.replies else f"{responses.USAGE_FILE} has {counted} lines, not {sealed.replies}"
+        return "" if counted == sealed.responses else f"{responses.USAGE_FILE} has {counted} lines, not {sealed.responses}"
 
     def count_usages(self) -> int:
-        """Return the number of replies whose tokens are stored."""
+        """Return the number of responses whose tokens are stored."""
         path = self.folder / responses.USAGE_FILE
         return path.read_bytes().count(b"\n") if path.is_file() else 0
 

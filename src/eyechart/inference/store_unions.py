@@ -1,4 +1,4 @@
-"""The union of two entries that are not sealed: each has answers that the other one lacks."""
+"""The union of two entries that are not sealed: each has answers that are not in the other one."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -50,28 +50,28 @@ def row_digests(held: Writer) -> Iterator[tuple[int, bytes]]:
 
 
 @dataclass(frozen=True)
-class ReplyUnion:
-    """The union of replies. Of a reply that both entries have, the smaller usage of tokens is kept."""
+class ResponseUnion:
+    """The union of responses. If both entries have a response, the smaller usage of tokens is kept."""
 
     writer: Writer
     source: Writer
 
     @cached_property
     def own(self) -> dict[int, responses.StoredResponse]:
-        """The replies of the entry that is written."""
+        """The responses of the entry that is written."""
         return responses.read_stored(self.writer)
 
     @cached_property
     def others(self) -> dict[int, responses.StoredResponse]:
-        """The replies of the entry that is read."""
+        """The responses of the entry that is read."""
         return responses.read_stored(self.source)
 
     def differs(self) -> bool:
-        """Return whether a request that both entries have has another reply."""
+        """Return whether a request that both entries have has another response."""
         return any(self.own[place][0] != self.others[place][0] for place in self.own.keys() & self.others.keys())
 
     def add(self) -> bool:
-        """Add the replies that are missing, and put all in order; return whether anything changed."""
+        """Add the responses that are missing, and put all in order; return whether anything changed."""
         both = dict(self.own)
         for place, other in self.others.items():
             both[place] = min(both.get(place, other), other, key=lambda stored: stored[1].counts)
@@ -80,8 +80,8 @@ class ReplyUnion:
         return both != self.own
 
 
-def union_with(writer: Writer, folder: Path) -> RowUnion | ReplyUnion:
+def union_with(writer: Writer, folder: Path) -> RowUnion | ResponseUnion:
     """Return the union of an entry that is written with another one in a folder, by the kind of their blocks."""
     header = next((header for header, _ in read_parts(folder)), b"{}")
-    kind = RowUnion if "rows" in msgspec.json.decode(header, type=dict) else ReplyUnion
+    kind = RowUnion if "rows" in msgspec.json.decode(header, type=dict) else ResponseUnion
     return kind(writer, Writer(folder))

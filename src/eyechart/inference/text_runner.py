@@ -18,7 +18,7 @@ UNIT = "texts"
 
 @dataclass(frozen=True)
 class TextRun:
-    """One request about texts, each of which has a row of its own in the store."""
+    """One request about texts; each text has a row of its own in the store."""
 
     entry: StoreEntry
     engine: Engine

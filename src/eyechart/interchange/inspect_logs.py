@@ -42,9 +42,9 @@ def read_inspect_log(path: Path) -> ImportedCase:
         )
     if log.results is None or not log.samples:
         reason = f" ({log.error.message})" if log.error else ""
-        lacks = "results" if log.results is None else "samples"
+        missing = "results" if log.results is None else "samples"
         raise DataError(
-            f"{path} has no {lacks}; its status is '{log.status}'{reason}. Expected a finished evaluation with its "
+            f"{path} has no {missing}; its status is '{log.status}'{reason}. Expected a finished evaluation with its "
             "samples: run it to its end with `inspect eval-retry`, and with log_samples."
         )
     evaluation = log.eval
@@ -158,7 +158,7 @@ def sample_values(log: Log, score: PrintedScore) -> tuple[dict[str, float], list
 
 
 def to_numbers(pairs: Iterable[tuple[str, Value]], name: str) -> tuple[dict[str, float], list[str]]:
-    """Return the mean value of each sample, and the values that are no numbers; `name` is that of a value of several.
+    """Return the mean value of each sample, and the values that are no numbers; `name` selects a value of several.
 
     >>> to_numbers([("a", "C"), ("a", "I"), ("b", {"x": True})], "x")
     ({'a': 0.5, 'b': 1.0}, [])

@@ -56,7 +56,7 @@ class ImportedPredictions(Predictions):
         return cls(tuple(sample.key for sample in samples), errors, dict(case.settings), case, fields)
 
     def label_hashes(self) -> Mapping[str, str]:
-        """Return the name of the targets. Their hashes are those of the samples, which a part of them has, too."""
+        """Return the name of the targets, without a hash: each sample has its own, so a part of them has it, too."""
         return {LABELS: ""}
 
     def clusters(self) -> Ints | None:
@@ -152,7 +152,7 @@ def record_cases(cases: Sequence[ImportedCase], out: Path, command: str, slices:
     """Write cases as a run into a new folder of `out`, and return the folder.
 
     `slices` are further fields of the tool by which samples are grouped into slices.
-    Raises DataError if two cases have one name, or if a case lacks a field.
+    Raises DataError if two cases have one name, or if a case has no such field.
     """
     named: dict[tuple[str, str], ImportedCase] = {}
     for case in cases:

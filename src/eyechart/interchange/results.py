@@ -75,7 +75,7 @@ class ImportedCase:
 
     `source` is the file, `tool` the name of the tool, which is the protocol of the record. `model` is the tool's name
     of the model, `alias` its name in cases if it has another one. `settings` are those that the answers depend on.
-    `limit` is the number of samples if the tool was told to use a part of them.
+    `limit` is the number of samples if the tool was asked to use a part of them.
     """
 
     tool: str

@@ -66,8 +66,9 @@ class BestFirstSearch:
         return is_prefix
 
     def next_nodes(self, width: int) -> Ints:
-        """Give the nodes (rows, m) to look at, up to `width`: the likeliest, and where there is room the nodes to which
-        they lead without a choice. Rows with fewer end in nothing; none are left when the best choices are known.
+        """Return the nodes (rows, m) to look at, up to `width`: the likeliest, and where there is room the nodes that
+        they lead to without a choice. Rows with fewer nodes are filled with NO_NODE. There are no nodes when the best
+        choices are known.
         """
         order = np.argsort(np.where(self._open, -self._reached, np.inf), axis=1, kind="stable")[:, :width]
         counts = np.minimum(self._open.sum(axis=1), width)

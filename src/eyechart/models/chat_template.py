@@ -106,7 +106,7 @@ class ChatTemplate:
         return ""
 
     def write(self, turns: Turns, **variables: Any) -> str:
-        """Return turns in the template under some variables; variables that the template lacks are not passed."""
+        """Return turns in the template with variables; variables that the template does not use are not passed."""
         processor = self._load()
         from jinja2 import TemplateError  # which transformers brings
 

@@ -1,7 +1,7 @@
 """A trie of tokenized choices, so that a common prefix is scored once.
 
 A node is a proper beginning of some choice, an edge a node with the token after it. A choice's log-probability is the
-sum over the edges on its path, of which the first leaves the root.
+sum over the edges on its path; the first of them leaves the root.
 """
 
 from collections.abc import Sequence
@@ -60,7 +60,7 @@ def _shared(left: Tokens, right: Tokens) -> int:
 
 @dataclass(frozen=True)
 class Trie:
-    """The trie of some choices, none of which is empty.
+    """The trie of some choices; no choice is empty.
 
     `nodes` are the beginnings in their alphabet's order, so that the root () is first and all that begin with a node
     stand right behind it; `edges` are pairs of a node's place and a token, those of a node side by side; `paths` has

@@ -4,7 +4,7 @@ Norouzi et al. 2014, "Zero-Shot Learning by Convex Combination of Semantic Embed
 at the mean of the embeddings of its most probable classes' names, weighted by their probabilities. The classifier is
 EfficientNet-Lite0 and the texts are read by MiniLM, both packaged, unless `classifier=timm[…]` or `text=sentence[…]`
 is given. ConSE has no temperature: `scale=20` is the round number whose softmax has the lowest log loss on the packaged
-photographs (among their 1000 names 15 is as good; 100 is overconfident, 5 tells hardly anything).
+photographs (among their 1000 names 15 is as good; 100 is overconfident, 5 is hardly informative).
 """
 
 from collections.abc import Sequence

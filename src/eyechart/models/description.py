@@ -229,6 +229,6 @@ def without_dtype(spec: ModelSpec) -> ModelSpec:
 
 
 def describe_identity(identity: Identity) -> str:
-    """Return what may tell models of one specification apart."""
+    """Return what may distinguish models of one specification."""
     libraries = ", ".join(f"{name} {version}" for name, version in identity.in_key.libraries.items())
     return f"{identity.dtype}, weights {identity.weights_sha256[:8]} and {libraries}"

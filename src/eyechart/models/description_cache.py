@@ -65,7 +65,7 @@ class Facts(msgspec.Struct, frozen=True):
 class DescriptionCache:
     """The cache in a folder of the store.
 
-    `facts` are those of the models that this session made, and `kept` the specifications whose description is there.
+    `facts` are about the models that this session made, and `kept` the specifications whose description is there.
     """
 
     folder: Path

@@ -1,7 +1,7 @@
 """Typed declarations of the options that a model specification may have: `hf[PATH,NAME=VALUE]`.
 
 A backend declares its options as constants, reads them with `read`, and lists them in `declared_options`. The name,
-type, default and explanation that `eyechart ls models --options` prints are those of the declaration that is read.
+type, default and explanation that `eyechart ls models --options` prints come from the declaration that is read.
 """
 
 from collections.abc import Sequence

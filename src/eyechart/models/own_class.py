@@ -224,7 +224,7 @@ def collect_sources(file: Path, root: Path, own: str, sources: set[Path]) -> Non
 
 
 def imported_names(file: Path, root: Path) -> Iterator[str]:
-    """Yield the absolute names that a file imports, which are those of modules or of what is in them."""
+    """Yield the absolute names that a file imports: of modules, or of what is in them."""
     try:
         tree = ast.parse(file.read_bytes())
     except (SyntaxError, ValueError):

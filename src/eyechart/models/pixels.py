@@ -1,6 +1,6 @@
 """Images as the numbers of a model: geometry image by image, floats and normalisation for whole batches on the device.
 
-An image is sent to the device as bytes, a quarter of its floats. The floats are those of the transform to the last bit.
+An image is sent to the device as bytes, a quarter of its floats. The floats equal the transform's to the last bit.
 """
 
 from collections.abc import Callable, Sequence

@@ -84,7 +84,7 @@ class Model(ABC):  # noqa: B024  # its interfaces have abstract methods
     """Base of all models. The constructor is cheap: weights are loaded with the first request.
 
     `made_from` is the specification of a model that `registry.create_model` made: another process can make it again.
-    `owner` says who alone uses the stored answers again, where the identity does not tell all that changes them: the
+    `owner` says who alone uses the stored answers again, where the identity does not cover all that changes them: the
     code, options and files of a class of the user, or a call of `evaluate` with an object in memory.
     """
 
@@ -100,7 +100,7 @@ class Model(ABC):  # noqa: B024  # its interfaces have abstract methods
     def identity(self) -> Identity:
         """The identity, found without loading weights into memory.
 
-        A class of the user need not have its own: `owner` tells its code, options and files. Its own one adds what
+        A class of the user need not have its own: `owner` identifies its code, options and files. Its own one adds what
         these do not show, such as the version of a library or the weights that a program made.
         """
         name = type(self).__name__
@@ -394,7 +394,7 @@ class Scorer(Generator):
     def best(self, requests: Sequence[Request], choices: Sequence[str]) -> tuple[NDArray[np.int64], Floats]:
         """Find the most likely choice for each request.
 
-        The result is that of `score`, possibly computed faster. Models without a faster way inherit it from
+        The result is the same as from `score`, but may be computed faster. Models without a faster way inherit it from
         `models.choice_trie.ExhaustiveScorer`.
 
         Args:

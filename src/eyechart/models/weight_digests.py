@@ -45,7 +45,7 @@ def set_digest_folder(folder: Path | None) -> None:
 def file_sha256(path: Path) -> str:
     """Return the sha256 of a file's bytes; the file is read only without a cached digest. Raises OSError.
 
-    A file of the hub's cache is a link to `blobs/` and the sha256 of its bytes, which its name tells.
+    A file of the hub's cache is a link to a file in `blobs/` whose name is the sha256 of its bytes.
     """
     real = path.resolve(strict=True)
     if path.is_symlink() and real.parent.name == "blobs" and BLOB.fullmatch(real.name):

@@ -99,7 +99,7 @@ def _known_categories(path: str | Path, boxes: Sequence[Detection], columns: dic
     if unknown:
         others = " and others" if len(unknown) > FIRST else ""
         raise DataError(
-            f"The detections {path} have {len(unknown)} category ids that the annotation lacks: "
+            f"The detections {path} have {len(unknown)} category ids that are not in the annotation: "
             f"{', '.join(unknown[:FIRST])}{others}. Use the category ids of the annotation, "
             f"such as {next(iter(columns), 'none')}, not the detector's numbers."
         )

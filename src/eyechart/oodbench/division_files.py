@@ -184,7 +184,7 @@ def _fault(pair: PairEntry, detectors: int) -> str:
     if len(pair.flags) != detectors or set(pair.flags) - DIGITS:
         return f"has the flags '{pair.flags}', expected one digit from 0 to 3 for each of {detectors} detectors"
     if pair.set != HARD_SAMPLES and detectors and pair.set != _set_of(pair.flags):
-        return f"is of the set {pair.set}, and its flags '{pair.flags}' are those of {_set_of(pair.flags)}"
+        return f"is of the set {pair.set}, and its flags '{pair.flags}' belong to {_set_of(pair.flags)}"
     return ""
 
 

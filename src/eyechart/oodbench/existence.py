@@ -54,7 +54,7 @@ class Existence(Protocol[ExistencePredictions]):
         division = load_division(context)
         chosen = indices_by_set(division, selected_pairs(division, context.options["division_scope"]))
         results = {name: ask_pairs(context, division, of) for name, of in chosen.items()}
-        responses = [reply for result in results.values() for reply in result.responses]
+        responses = [response for result in results.values() for response in result.responses]
         pairs = [*zip(responses[::2], responses[1::2], strict=True)]
         return ExistencePredictions(
             division=division,
@@ -96,9 +96,9 @@ def ask_pairs(context: Context, division: Division, places: Sequence[int]) -> Pa
     return ask(context, [Query(kind, row, category) for row, category in pairs for kind in kinds])
 
 
-def first_error(replies: Sequence[Response]) -> str:
+def first_error(responses: Sequence[Response]) -> str:
     """Return the first error of several responses, "" if there is none."""
-    return next((reply.error for reply in replies if reply.error), "")
+    return next((response.error for response in responses if response.error), "")
 
 
 def answer_codes(pair: Sequence[Response], parser: str) -> list[int]:
@@ -106,25 +106,25 @@ def answer_codes(pair: Sequence[Response], parser: str) -> list[int]:
 
     If one of them is an error, both are MISSING, because yes and no would be unbalanced otherwise.
     """
-    return [MISSING] * len(pair) if first_error(pair) else [answer_code(reply, parser) for reply in pair]
+    return [MISSING] * len(pair) if first_error(pair) else [answer_code(response, parser) for response in pair]
 
 
-def answer_code(reply: Response, parser: str) -> int:
+def answer_code(response: Response, parser: str) -> int:
     """Return a response as YES, NO, UNPARSED or MISSING."""
-    if reply.error:
+    if response.error:
         return MISSING
-    answer = None if is_truncated(reply, parser) else parse_yes_no(complete_text(reply, parser), parser)
+    answer = None if is_truncated(response, parser) else parse_yes_no(complete_text(response, parser), parser)
     return UNPARSED if answer is None else YES if answer else NO
 
 
-def complete_text(reply: Response, parser: str) -> str:
+def complete_text(response: Response, parser: str) -> str:
     """Return the complete part of a response; the authors' scorer reads the whole text even if it is truncated."""
-    return reply.text if reply.finished or parser == "authors" else read_complete_word(reply.text)
+    return response.text if response.finished or parser == "authors" else read_complete_word(response.text)
 
 
-def is_truncated(reply: Response, parser: str) -> bool:
+def is_truncated(response: Response, parser: str) -> bool:
     """Return whether a response reached the token limit before it answered."""
-    return not reply.error and not reply.finished and not complete_text(reply, parser)
+    return not response.error and not response.finished and not complete_text(response, parser)
 
 
 def build_variant(context: Context, division: Division) -> dict[str, str]:

@@ -86,4 +86,4 @@ def warnings(protocol: str, requested: RequestedValues) -> str:
     if BUILT in divisions or not idle:
         return ""
     named = " and ".join(flag(protocol, name, ",".join(requested[name])) for name in idle)
-    return f"the pairs are those of {flag(protocol, 'division', ','.join(divisions))}, which {named} cannot change"
+    return f"the pairs come from {flag(protocol, 'division', ','.join(divisions))}, which {named} cannot change"

@@ -118,7 +118,7 @@ class Progression(Protocol[ProgressionPredictions]):
         }
         results = {name: ask_samples(context, division, couples) for name, couples in chosen.items()}
         pairs = np.array([couple for couples in chosen.values() for couple in couples], np.int64).reshape(-1, 2)
-        responses = [reply for result in results.values() for reply in result.responses]
+        responses = [response for result in results.values() for response in result.responses]
         stages = [responses[stage::3] for stage in range(3)]
         counts = notation.counts[division.rows[pairs], division.categories[pairs]].astype(np.int64)
         samples = [*zip(*stages, strict=True)]
@@ -128,16 +128,16 @@ class Progression(Protocol[ProgressionPredictions]):
             seed=context.runner.seed,
             names=context.names,
             variant=build_variant(context, division),
-            errors={place: error for place, replies in enumerate(samples) if (error := first_error(replies))},
+            errors={place: error for place, sample in enumerate(samples) if (error := first_error(sample))},
             usage=(usage := sum((result.usage for result in results.values()), Usage())),
             cost=context.model.cost(usage),
             timings={name: result.timing for name, result in results.items()},
             first=pairs[:, 0],
             second=pairs[:, 1],
             counts=counts,
-            existence=np.array([answer_code(reply, parser) for reply in stages[0]], np.int64),
-            counting=np.array([count_code(reply, parser) for reply in stages[1]], np.int64),
-            logic=np.array([answer_code(reply, parser) for reply in stages[2]], np.int64),
+            existence=np.array([answer_code(response, parser) for response in stages[0]], np.int64),
+            counting=np.array([count_code(response, parser) for response in stages[1]], np.int64),
+            logic=np.array([answer_code(response, parser) for response in stages[2]], np.int64),
             completions=tuple(
                 (first.display_text, second.display_text, third.display_text) for first, second, third in samples
             ),
@@ -183,11 +183,11 @@ def ask_samples(context: Context, division: Division, couples: Sequence[Couple])
     return ask(context, queries)
 
 
-def count_code(reply: Response, parser: str) -> int:
+def count_code(response: Response, parser: str) -> int:
     """Return the parsed count of a response, UNPARSED or MISSING."""
-    if reply.error:
+    if response.error:
         return MISSING
-    answer = None if is_truncated(reply, parser) else parse_count(complete_text(reply, parser), parser)
+    answer = None if is_truncated(response, parser) else parse_count(complete_text(response, parser), parser)
     return UNPARSED if answer is None else answer
 
 

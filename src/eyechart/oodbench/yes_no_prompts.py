@@ -185,7 +185,7 @@ def read_replayed_pairs(path: Path, dataset: Dataset, names: Sequence[str]) -> R
     responses: dict[QuestionKey, Response] = {}
     for row, line in zip(rows.tolist(), file_lines, strict=True):
         about = parse_target(line, dataset, find)
-        if row in places and responses.setdefault((places[row], *about), reply := line_response(line)) != reply:
+        if row in places and responses.setdefault((places[row], *about), response := line_response(line)) != response:
             raise ModelError(
                 f"{line.where}: the {about[1]} question about {line.key}, {line.cells['category']} is "
                 "answered twice with different texts. Keep one of the lines."

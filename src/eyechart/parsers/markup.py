@@ -49,7 +49,7 @@ DEEPEST, LONGEST = 6, 200  # boxes within each other, and letters before one tha
 def remove_markup(text: str, states: Callable[[str], bool]) -> str:
     r"""Return a folded text without special tokens, turns of others, struck text, LaTeX and tags.
 
-    `states` tells of the words before a box whether the box is a statement of its own.
+    `states` says for the words before a box whether the box is a statement of its own.
 
     >>> remove_markup(r"orange, so $\boxed{\text{b}}$<|im_end|>", lambda before: True)
     'orange, so  \nanswer: b\n \n'

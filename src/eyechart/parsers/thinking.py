@@ -1,6 +1,6 @@
-"""The thinking of a model before its answer, told from the answer by tags or by the tokens of its chat template.
+"""The thinking of a model before its answer, separated from the answer by tags or by the tokens of its chat template.
 
-The tags are those of Qwen, DeepSeek, GLM, InternVL, MiniCPM and Ernie (`<think>`), Seed (`<seed:think>`), MiniMax
+The tags are from Qwen, DeepSeek, GLM, InternVL, MiniCPM and Ernie (`<think>`), Seed (`<seed:think>`), MiniMax
 (`<mm:think>`), Mistral (`[THINK]`), Kimi (`◁think▷`), Cohere (`<|START_THINKING|>`), Gemma 4 (`<|channel>thought`),
 Sky-T1 (`<|begin_of_thought|>`) and gpt-oss, whose messages of the channels analysis and commentary are thinking.
 """

@@ -102,7 +102,7 @@ Metric = Callable[[P], Iterable[Estimate] | Floats]  # values (n,) of the images
 class Protocol(ABC, Generic[P]):
     """A way to ask a model about a data set.
 
-    `requires` are capabilities of models, of which one is sufficient. `replays` is the value of `of` in
+    `requires` are capabilities of models; one of them is sufficient. `replays` is the value of `of` in
     `replay[…,of=…]` by which a file of completions declares that it answers this protocol, "" if there is none.
     `options` are declared here and set with `--eye-set`. `source` is the publication that defines the protocol.
     `metrics` are computed by `eyechart.evaluate` if no others are given; under pytest the test function names them.

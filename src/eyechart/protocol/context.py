@@ -55,7 +55,7 @@ class Context:
     `get_model` creates another model by its specification and `release_model` releases it. `open_split` opens
     another split by benchmark and name, under the limit of the session, and `open_whole_split` without it.
     `templates` names templates that replace those of the model (zero-shot) or of the protocol (species).
-    `label_sets` are those of the selected images; `dataset.label_sets` are those of the whole split. `label_policy`
+    `label_sets` cover the selected images, `dataset.label_sets` the whole split. `label_policy`
     says how labels are compared. `describe_models` stores the descriptions of the models, and returns the identity
     of the one that answered, which may have been on another device; its argument is whether models answered in this
     case. `extra_variant` collects further settings for the record, such as the weights of a text encoder.
@@ -152,7 +152,7 @@ class Context:
         return self.model
 
     def missing_capability(self, capability: str) -> ModelError:
-        """Return the error for a model that lacks a capability of the protocol.
+        """Return the error for a model without a capability that the protocol needs.
 
         Args:
             capability: What the model does not do, as a verb: "classifies".

@@ -80,9 +80,9 @@ def prompt_names() -> tuple[str, ...]:
 
 @cache
 def get_prompt(name_or_path: str) -> Prompt:
-    """Return a packaged prompt, or that of a TOML file with the keys `source`, `text` and optionally `note`.
+    """Return a packaged prompt, or the prompt of a TOML file with the keys `source`, `text` and optionally `note`.
 
-    Raises DataError for a name that is neither packaged nor a file, and for a file that cannot be read, lacks a key,
+    Raises DataError for a name that is neither packaged nor a file, and for a file that cannot be read, misses a key,
     has another key or a slot that no protocol fills.
 
     Source: each prompt names its own; those of arXiv 2603.06578 are its Tables 20 to 22 word by word.

@@ -212,17 +212,17 @@ class Abstention(Protocol[AbstentionPredictions]):
         everyone = context.options["abstention_images"] == "all"
         rows = np.arange(len(observed)) if everyone else np.flatnonzero(~observed.answerable)
         queries = [(row, text) for texts in prompt_set.levels.values() for text in texts for row in rows.tolist()]
-        replies = ask(context, queries)
-        completions, second = [reply.display_text for reply in replies.responses], get_prompt("abstention_reason")
+        answers = ask(context, queries)
+        completions, second = [response.display_text for response in answers.responses], get_prompt("abstention_reason")
         reader = ReasonParser(BirdVocabulary.from_taxonomy(observed.taxonomy))
         result = extract_choices(
-            context, complete_texts(replies.responses, reader), second, CHOICES, reader, reason_list=REASON_LIST
+            context, complete_texts(answers.responses, reader), second, CHOICES, reader, reason_list=REASON_LIST
         )
-        usage = replies.usage + result.usage
+        usage = answers.usage + result.usage
         return AbstentionPredictions(
             dataset=context.dataset,
             seed=context.runner.seed,
-            errors=merge_errors([reply.error for reply in replies.responses], result),
+            errors=merge_errors([response.error for response in answers.responses], result),
             variant=extraction_variant(context, None, second, CHOICES)
             | {"prompt_set": f"{prompt_set.name} ({prompt_set.sha256[:8]})"},
             observations=observed,
@@ -234,5 +234,5 @@ class Abstention(Protocol[AbstentionPredictions]):
             usage=usage,
             cost=context.model.cost(usage),
             requests=len({*queries}) + result.requests,
-            truncated=truncated_responses(replies.responses, reader, result),
+            truncated=truncated_responses(answers.responses, reader, result),
         )

@@ -64,12 +64,13 @@ def extract_choices(
     responses, usage = request_choices(context, [template.fill(said=text, **slots) for text in open_], choices)
     response_by_text = dict(zip(open_, responses, strict=True))
     choice_by_text |= {
-        text: UNPARSED if reply.error else parse_response(reply, choices) for text, reply in response_by_text.items()
+        text: UNPARSED if response.error else parse_response(response, choices)
+        for text, response in response_by_text.items()
     }
     cut = {
         text
-        for text, reply in response_by_text.items()
-        if not reply.finished and not reply.error and choice_by_text[text] == UNPARSED
+        for text, response in response_by_text.items()
+        if not response.finished and not response.error and choice_by_text[text] == UNPARSED
     }
     errors = {
         place: response_by_text[text].error
@@ -88,7 +89,7 @@ def indices_of(texts: Sequence[str], subset: Collection[str]) -> frozenset[int]:
 
 def complete_texts(responses: Sequence[Response], reader: ChoiceParser) -> list[str]:
     """Return the text of each response; of a truncated one only a first line that is a choice, else ""."""
-    return [reply.text if reply.finished else complete_line(reply.text, reader) for reply in responses]
+    return [response.text if response.finished else complete_line(response.text, reader) for response in responses]
 
 
 def complete_line(text: str, reader: ChoiceParser) -> str:
@@ -103,8 +104,8 @@ def truncated_responses(
     """Return the indices of responses that, or whose extraction, reached the token limit before they answered."""
     cut = [
         place
-        for place, reply in enumerate(responses)
-        if not reply.finished and not reply.error and not complete_line(reply.text, reader)
+        for place, response in enumerate(responses)
+        if not response.finished and not response.error and not complete_line(response.text, reader)
     ]
     return extraction.truncated | {*cut}
 
@@ -157,12 +158,12 @@ def request_choices(context: Context, texts: Sequence[str], choices: Sequence[st
     return result.responses, result.usage
 
 
-def parse_response(reply: Response, choices: Sequence[str]) -> int:
+def parse_response(response: Response, choices: Sequence[str]) -> int:
     """Return the index of a response's choice; a truncated response must contain a complete JSON value or line."""
-    if reply.finished:
-        return parse_choice(reply.text, choices)
-    text = (json_answers.parse(reply.text, (ANSWER_KEY,)).lenient or {}).get(ANSWER_KEY) or read_complete_name(
-        reply.text
+    if response.finished:
+        return parse_choice(response.text, choices)
+    text = (json_answers.parse(response.text, (ANSWER_KEY,)).lenient or {}).get(ANSWER_KEY) or read_complete_name(
+        response.text
     )
     return parse_choice(text, choices) if text else UNPARSED
 

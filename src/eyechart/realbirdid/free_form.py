@@ -159,22 +159,22 @@ class FreeForm(Protocol[FreeFormPredictions]):
         observed = require_observations(context.dataset)
         names = BirdVocabulary.from_taxonomy(observed.taxonomy)
         question, second = context.select_prompt(get_prompt("species")), get_prompt("species_extraction")
-        replies = ask(context, [(row, question.text) for row in range(len(context.dataset))])
-        completions = [reply.display_text for reply in replies.responses]
-        extraction = extract_choices(context, complete_texts(replies.responses, names), second, names.choices, names)
+        answers = ask(context, [(row, question.text) for row in range(len(context.dataset))])
+        completions = [response.display_text for response in answers.responses]
+        extraction = extract_choices(context, complete_texts(answers.responses, names), second, names.choices, names)
         return FreeFormPredictions(
             dataset=context.dataset,
             seed=context.runner.seed,
-            errors=merge_errors([reply.error for reply in replies.responses], extraction),
+            errors=merge_errors([response.error for response in answers.responses], extraction),
             variant=extraction_variant(context, question, second, names.choices),
             observations=observed,
             vocabulary=names,
             completions=tuple(completions),
             name_indices=np.array(extraction.indices, np.int64).reshape(-1),
-            usage=(usage := replies.usage + extraction.usage),
+            usage=(usage := answers.usage + extraction.usage),
             cost=context.model.cost(usage),
             requests=len(completions) + extraction.requests,
-            truncated=truncated_responses(replies.responses, names, extraction),
+            truncated=truncated_responses(answers.responses, names, extraction),
         )
 
 

@@ -26,7 +26,7 @@ from eyechart.realbirdid.identifiers import canonical_key
 from eyechart.realbirdid.inaturalist_images import ObservationImage, find_images
 from eyechart.samples.files import write_table
 
-HYBRID, NO_TAXON = "a hybrid", "told neither to the species nor to the genus"
+HYBRID, NO_TAXON = "a hybrid", "identified neither to the species nor to the genus"
 NOT_RESEARCH_GRADE, NO_REASON = (
     "a species, but not of research grade",
     "a genus, and no line of the reasons is about it",
@@ -105,7 +105,7 @@ class Export:
         """Return species and genus from their columns, else from a scientific name of two or more words.
 
         A taxon above the species, such as a complex, may have a name of two words, too: it has no species in its
-        column, or another rank, or a word that is no epithet. It is told by its genus.
+        column, or another rank, or a word that is no epithet. Its genus is returned alone.
         """
         name, genus = self.taxon_name(row, SPECIES), self.taxon_name(row, GENUS)
         words = (name or self.cell(row, "scientific_name")).split()

@@ -214,7 +214,7 @@ def find_overlap(
 ) -> OverlapResult:
     """Return the matches of a benchmark in a table, a list or a folder of them.
 
-    `columns` are the columns to read. `numbers` is the kind of bare numbers in columns whose names do not tell it. Rows
+    `columns` are the columns to read. `numbers` is the kind of bare numbers in columns whose names do not show it. Rows
     are counted from 1, without the header. Raises DataError for unreadable tables and tables without identifiers.
     """
     result = OverlapResult(read_identifiers(birds), other)

@@ -21,19 +21,19 @@ FAILED = -1
 def score_free_answers(context: Context, names: Sequence[str]) -> NameScores:
     """Return the log-probabilities of names given a model's free answer to the question; equal answers are asked once.
 
-    As in `score_names`, a name counts up to its shortest unique prefix. The free answers are those of `free_form`.
+    As in `score_names`, a name counts up to its shortest unique prefix. The free answers are as in `free_form`.
     """
     question, second = context.select_prompt(get_prompt("species")), get_prompt("species_choice")
-    replies = ask(context, [(row, question.text) for row in range(len(context.dataset))]).responses
-    errors = {row: reply.error for row, reply in enumerate(replies) if reply.error}
+    responses = ask(context, [(row, question.text) for row in range(len(context.dataset))]).responses
+    errors = {row: response.error for row, response in enumerate(responses) if response.error}
     listed = "\n".join(names)
     texts = {
-        row: second.fill(said=reply.text.strip(), class_list=listed)
-        for row, reply in enumerate(replies)
+        row: second.fill(said=response.text.strip(), class_list=listed)
+        for row, response in enumerate(responses)
         if row not in errors
     }
     place = {text: index for index, text in enumerate(dict.fromkeys(texts.values()))}
-    rows = np.array([place.get(texts.get(row, ""), FAILED) for row in range(len(replies))], np.int64)
+    rows = np.array([place.get(texts.get(row, ""), FAILED) for row in range(len(responses))], np.int64)
     variant = {
         "prompt": f"{question.name} ({question.sha256[:8]})",
         "choice_prompt": f"{second.name} ({second.sha256[:8]})",

@@ -76,7 +76,7 @@ class BirdPredictions(Predictions):
         return [observations.ids[row], known, names[1][genus], why]
 
     def files(self) -> dict[str, Rows]:
-        """Return the table of genera, that of images whose range list lacks their species, and that of dates."""
+        """Return the tables of genera, of images whose range list does not have their species, and of dates."""
         observations = self.observations
         unlisted = {"unlisted": self.unlisted_rows()} if observations.unlisted.any() else {}
         dates = {"dates": self.date_rows()} if observations.dates else {}
@@ -91,7 +91,7 @@ class BirdPredictions(Predictions):
             yield [key, observation, subset, *(column[row] for column in days)]
 
     def unlisted_rows(self) -> Rows:
-        """Yield every answerable image whose range list lacks its species, so that no answer can be correct."""
+        """Yield every answerable image whose range list does not have its species, so that no answer can be correct."""
         observations = self.observations
         yield ["key", "observation", "species", "choices"]
         for row in np.flatnonzero(observations.unlisted).tolist():

@@ -1,8 +1,8 @@
 """Replay species probabilities from a file: `replay[path=P.npy,of=species]`.
 
 P.npy has a row of floats for each image and a column for each species in the order of the taxonomy's table. P.csv
-beside it has the keys of the rows (column `key`: a sample's key or its file name); without it the rows are those of the
-whole split, in its order. A row of only NaN, or an image that P.csv does not name, is an error of that image.
+beside it has the keys of the rows (column `key`: a sample's key or its file name); without it the rows are the whole
+split, in its order. A row of only NaN, or an image that P.csv does not name, is an error of that image.
 """
 
 from collections.abc import Mapping

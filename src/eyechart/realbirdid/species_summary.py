@@ -28,7 +28,7 @@ TINY = np.finfo(np.float64).tiny
 class Level:
     """Answers (n,) of one level: the first index of the highest probability, this probability, the second highest one
     (0 if there is only one taxon), the entropy in nats, and the rest: the probability of all taxa but the best, which
-    tells certain images apart whose highest probability is 1 to 16 digits. -1 and NaN for an image without
+    distinguishes certain images whose highest probability is 1 to 16 digits. -1 and NaN for an image without
     probabilities.
     """
 

@@ -33,7 +33,7 @@ class Annotation:
 
     `counts` (n, k) are the numbers of annotated objects. `known` (n, k) says whether the category was annotated, so
     that a count of 0 means absent. `countable` (n, k) says whether the count is complete. `image_ids` (n) and
-    `category_ids` (k) are those of the format. `source` is the format: coco, lvis, nuscenes or cityscapes.
+    `category_ids` (k) come from the format. `source` is the format: coco, lvis, nuscenes or cityscapes.
     """
 
     counts: Counts

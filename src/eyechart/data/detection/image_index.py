@@ -26,7 +26,7 @@ H = TypeVar("H", bound=Hashable)
 
 
 def read_json(path: Path, kind: type[T], what: str, repair: Callable[[Any], Any] | None = None) -> T:
-    """Return the content of a JSON file as a typed struct; fields that the struct lacks are skipped.
+    """Return the content of a JSON file as a typed struct; fields that the struct does not have are skipped.
 
     If it does not fit, `repair` returns plain content that may; NaN, which Python writes, is then read, too.
     """

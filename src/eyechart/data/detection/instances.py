@@ -248,7 +248,7 @@ def leave_out_namesakes(instances: Instances) -> tuple[Instances, tuple[Exclusio
 
 
 def hide_parents(instances: Instances, tally: Tally) -> tuple[Tally, tuple[Exclusion, ...]]:
-    """Return a tally in which no image is known to lack a category that is none of its own.
+    """Return a tally in which no image is known to be without a category that is none of its own.
 
     Such are the parent of others, which Roboflow writes as category 0, and the background, if nothing is annotated with
     them: what is below a parent is one, so that it is not absent where nothing is annotated with it.

@@ -185,7 +185,7 @@ def _egos(version: Path, tokens: AbstractSet[str]) -> dict[str, Pose]:
     missing = sorted(token for token in tokens if token not in poses or not any(poses[token].rotation))
     if missing:
         raise DataError(
-            f"{version / 'ego_pose.json'} lacks {len(missing):,} poses that sample_data.json names, or their "
+            f"{version / 'ego_pose.json'} does not have {len(missing):,} poses that sample_data.json names, or their "
             f"rotations, the first {missing[0]}: unpack the tables of one version again."
         )
     return poses

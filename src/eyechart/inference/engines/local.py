@@ -137,7 +137,7 @@ class LocalEngine:
 
 
 def unsupported(request: BaseRequest[Any], model: Model) -> ModelError:
-    """Return the error for a model that lacks the capability that a request needs."""
+    """Return the error for a model without the capability that a request needs."""
     return ModelError(
         f"{model.identity.name} cannot answer {type(request).__name__}. Expected a model with the capability "
         f"{request.capability}."

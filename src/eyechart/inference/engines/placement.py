@@ -76,7 +76,7 @@ def places_on_this_machine(spec: ModelSpec, devices: int, worker: tuple[int, int
 
 
 def group_gpus(count: int, together: int, worker: tuple[int, int]) -> list[range]:
-    """Return the GPUs of each process of a worker, which has its part of all; the first is that of `assign_device`.
+    """Return the GPUs of each process of a worker, which has its part of all; `assign_device` names the first one.
 
     >>> [[*group] for group in group_gpus(8, 1, (1, 2))], [[*group] for group in group_gpus(8, 2, (1, 2))]
     ([[1], [3], [5], [7]], [[1, 3], [5, 7]])

@@ -47,7 +47,7 @@ class StartPool(Protocol):
     """Starts pools."""
 
     def __call__(self, model: Model, spec: ModelSpec, others: "Pools") -> WorkerPool | None:
-        """Return the pool of a model, None if the model answers in this process; `others` are those of other models."""
+        """Return the pool of a model, None if the model answers in this process; `others` belong to other models."""
 
 
 class SharedPool:

@@ -20,7 +20,7 @@ Prepared = tuple[int, Any]  # the index of an image, and the item for the model 
 
 
 def batches(indices: Sequence[int], size: int) -> Iterator[Sequence[int]]:
-    """Yield batches of indices, the last of which may be shorter.
+    """Yield batches of indices; the last one may be shorter.
 
     >>> list(batches([0, 1, 2, 3, 4, 9], 4))
     [[0, 1, 2, 3], [4, 9]]

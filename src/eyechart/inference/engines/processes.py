@@ -58,7 +58,7 @@ class ModelProcess:
 
     @classmethod
     def start(cls, place: ProcessPlace, spec: ModelSpec, offline: bool) -> "ModelProcess":
-        """Start a process, which tells the identity of its model when it is ready."""
+        """Start a process, which reports the identity of its model when it is ready."""
         here, there = Pipe()
         with there:
             descriptor = there.fileno()

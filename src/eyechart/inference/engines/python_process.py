@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 
-# The path of modules is that of this process, and its main module is not imported again.
+# The new process has the path of modules of this process, and does not import its main module again.
 START = """
 import json, sys
 from importlib import import_module

@@ -1,9 +1,9 @@
 """BLIP-2's image–text matching through transformers: `blip2[PATH]` or `blip2[owner/name]`.
 
 Li et al. 2023, "BLIP-2: Bootstrapping Language-Image Pre-training with Frozen Image Encoders and Large Language
-Models", section 3.1. `head=itm` reads image and text together: the logit is that of a match less that of none.
-`head=itc` compares them: the largest cosine between a text and the image's queries, times 100, since the published
-weights come without the temperature of their training. `scale` is what either is multiplied with instead.
+Models", section 3.1. `head=itm` reads image and text together: its logit is the logit of a match minus the logit of
+none. `head=itc` compares them: the largest cosine between a text and the image's queries, times 100, since the
+published weights come without the temperature of their training. `scale` is what either is multiplied with instead.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -163,7 +163,7 @@ class HfGenerator(Scorer):
         return BatchBackoff(size, f"'{self.spec}'")
 
     def _windows(self, requests: Iterable[Request], batch_size: int, room: int) -> Iterator[Window]:
-        """Yield prompts, of which more are prepared meanwhile, for answers of up to `room` tokens."""
+        """Yield prompts for answers of up to `room` tokens; further ones are prepared meanwhile."""
         preparer = PromptPreparer(f"'{self.spec}'", self._chat, self._config, room)
         return preparer.windows(requests, batch_size)
 

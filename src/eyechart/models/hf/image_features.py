@@ -91,7 +91,7 @@ class ImageFeatureCache:
             self.n_bytes -= self.features.popitem(last=False)[1].n_bytes
 
     def _encode_prompts(self, batch: Batch, prompts: Sequence[Inputs]) -> list[Features] | None:
-        """Return the features of the images of some prompts of a batch; None if they cannot be told apart."""
+        """Return the features of the images of some prompts of a batch; None if they cannot be separated."""
         import torch
 
         names = {*inspect.signature(self._encode).parameters}
@@ -121,7 +121,7 @@ def image_key(images: Sequence[Image.Image]) -> bytes:
 
 
 def split_features(output: Any, counts: Sequence[int]) -> list[Features] | None:
-    """Return the features of each prompt, of which the images take up so many tokens; None if they do not fit."""
+    """Return the features of each prompt, whose images take up `counts` tokens; None if they do not fit."""
     import torch
 
     needed = {field.name for field in fields(output) if field.default is MISSING}

@@ -44,7 +44,7 @@ class PromptReader:
             yield [prompts[place] for place in places]
 
     def read(self, prompts: Sequence[Prompt], further: int) -> ReadPrompts:
-        """Read a batch of prompts, of which all or none share their beginnings, for up to so many `further` tokens."""
+        """Read a batch of prompts for up to `further` more tokens; all or none of them share their beginnings."""
         beginnings = {(prompt.images, prompt.shared) for prompt in prompts}
         if not prompts[0].shared or len(beginnings) == len(prompts) or self.shares_prefixes is False:
             return self._read_whole(prompts)

@@ -27,7 +27,7 @@ PER_TOKEN = ("token_type_ids", "mm_token_type_ids")
 def is_exact(state: DecodingState, further: int) -> bool:
     """Return whether one pass over several tokens, up to so many `further` ones, gives what single steps give.
 
-    The cache tells it: its layers keep every token of the prompt, and would keep all of the further ones too.
+    The cache shows it: its layers keep every token of the prompt, and would keep all of the further ones too.
     """
     from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
 

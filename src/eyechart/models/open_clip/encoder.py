@@ -2,7 +2,7 @@
 
 `open_clip[local-dir:PATH]` and `open_clip[hf-hub:owner/name]` take the architecture from beside the weights, as does
 `open_clip[toybox-clip]`, which is packaged. Quick GELU follows the weights, whatever the architecture's name says; a
-file of weights does not tell it, and has that of the name.
+file of weights does not say it, so that the name decides.
 """
 
 from collections.abc import Sequence

@@ -125,7 +125,7 @@ def gelu_note(spec: ModelSpec) -> str:
     if not weights.is_path(pretrained) or get_model_config(name).get("quick_gelu") or quick not in list_models():
         return ""
     return (
-        f"{Path(pretrained).name} is read with GELU, as {name} has it, since a file does not tell. For weights that "
+        f"{Path(pretrained).name} is read with GELU, as {name} has it, since a file does not say. For weights that "
         f"were trained with quick GELU, such as those of OpenAI, MetaCLIP and DFN, name open_clip[{quick},…]."
     )
 

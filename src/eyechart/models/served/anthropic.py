@@ -168,9 +168,9 @@ def _result(line: BatchLine) -> tuple[str, int, bytes]:
     return line.custom_id, 400 if kind == "invalid_request_error" else 500, msgspec.json.encode(error)
 
 
-def _usage(reply: Mapping[str, Any]) -> Usage:
-    """Return the token counts of a reply, whose input tokens are without those that a cache was read or written for."""
-    usage = get_object(reply, "usage")
+def _usage(response: Mapping[str, Any]) -> Usage:
+    """Return the token counts of a response, whose input tokens do not include those of cache reads and writes."""
+    usage = get_object(response, "usage")
     cached = get_count(usage, "cache_read_input_tokens")
     prompt = get_count(usage, "input_tokens") + get_count(usage, "cache_creation_input_tokens") + cached
     thinking = get_count(get_object(usage, "output_tokens_details"), "thinking_tokens")

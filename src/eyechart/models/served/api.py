@@ -65,9 +65,9 @@ def decode(body: bytes, struct: type[S]) -> S:
     try:
         return msgspec.json.decode(body, type=struct)
     except msgspec.ValidationError as error:  # another attempt, which may cost, would be read no better
-        raise errors.RejectedError(f"the reply has an unknown form ({error}): {_start(body)}", known=False) from None
+        raise errors.RejectedError(f"the response has an unknown form ({error}): {_start(body)}", known=False) from None
     except (msgspec.DecodeError, RecursionError) as error:
-        raise errors.TransientError(f"the reply cannot be read ({error}): {_start(body)}") from None
+        raise errors.TransientError(f"the response cannot be read ({error}): {_start(body)}") from None
 
 
 def decode_object(body: bytes) -> dict[str, Any]:
@@ -75,31 +75,31 @@ def decode_object(body: bytes) -> dict[str, Any]:
     try:
         content = msgspec.json.decode(body)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise errors.TransientError(f"the reply cannot be read ({error}): {_start(body)}") from None
+        raise errors.TransientError(f"the response cannot be read ({error}): {_start(body)}") from None
     if isinstance(content, list) and len(content) == 1:
         (content,) = content
     if not isinstance(content, dict):
         raise errors.RejectedError(
-            f"the reply has an unknown form (expected a JSON object): {_start(body)}", known=False
+            f"the response has an unknown form (expected a JSON object): {_start(body)}", known=False
         )
     return content
 
 
-def require_field(reply: Mapping[str, Any], name: str) -> None:
-    """Raise RejectedError for a reply without a field, as another service than the expected one gives."""
-    if name not in reply:
-        fields = ", ".join(map(str, reply)) or "none"
+def require_field(response: Mapping[str, Any], name: str) -> None:
+    """Raise RejectedError for a response without a field, as another service than the expected one gives."""
+    if name not in response:
+        fields = ", ".join(map(str, response)) or "none"
         raise errors.RejectedError(
-            f'the reply has no "{name}" (its fields: {errors.shorten(fields)}). Check base_url', known=False
+            f'the response has no "{name}" (its fields: {errors.shorten(fields)}). Check base_url', known=False
         )
 
 
-def require_list(reply: Mapping[str, Any], name: str) -> list[Any]:
-    """Return a field that is a list, empty for null; raise RejectedError for a reply without it."""
-    require_field(reply, name)
-    value = reply[name]
+def require_list(response: Mapping[str, Any], name: str) -> list[Any]:
+    """Return a field that is a list, empty for null; raise RejectedError for a response without it."""
+    require_field(response, name)
+    value = response[name]
     if value is not None and not isinstance(value, list):
-        raise errors.RejectedError(f'the reply has an unknown form (expected a list as "{name}")', known=False)
+        raise errors.RejectedError(f'the response has an unknown form (expected a list as "{name}")', known=False)
     return value or []
 
 

@@ -1,7 +1,7 @@
-"""Reads the content of a reply, in every form that servers have for it.
+"""Reads the content of a response, in every form that servers have for it.
 
 A content is a text, a list of parts, or nothing. Parts are texts, thinking (Mistral, Anthropic and what passes their
-replies on; Google marks it with `thought`), refusals, or others, such as references. Numbers may be of another type
+answers on; Google marks it with `thought`), refusals, or others, such as references. Numbers may be of another type
 than the provider's documentation says.
 """
 
@@ -33,7 +33,7 @@ class Content:
 
 
 def read_content(value: Any) -> Content:
-    """Return the content of a reply.
+    """Return the content of a response.
 
     >>> read_content([{"type": "thinking", "thinking": [{"type": "text", "text": "Fins."}]}, {"text": "B"}])
     Content(text='B', thinking='Fins.', refusal='', others=())

@@ -1,4 +1,4 @@
-"""Which failures tell of the server, and not of the requests that failed."""
+"""Which failures are due to the server, and not to the requests that failed."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -94,12 +94,12 @@ class GeminiApi(Api):
 
     def parse(self, body: bytes) -> Completion:
         """Return the completion in the body of a response."""
-        reply = decode_object(body)
-        if reply.get("error"):
-            raise error_in_body(reply["error"])
-        if not reply.get("promptFeedback"):
-            require_list(reply, "candidates")
-        return Completion(replace(_answer(reply), usage=_usage(reply)), get_text(reply, "modelVersion"))
+        response = decode_object(body)
+        if response.get("error"):
+            raise error_in_body(response["error"])
+        if not response.get("promptFeedback"):
+            require_list(response, "candidates")
+        return Completion(replace(_answer(response), usage=_usage(response)), get_text(response, "modelVersion"))
 
     async def close(self) -> None:
         """Close the connections."""
@@ -114,21 +114,21 @@ def _part(part: Any) -> dict[str, Any]:
     return {"inline_data": {"mime_type": media_type, "data": content}}
 
 
-def _usage(reply: Mapping[str, Any]) -> Usage:
-    """Return the token counts of a reply as a Usage, whose answer is all of the output, thoughts included."""
-    usage = get_object(reply, "usageMetadata")
+def _usage(response: Mapping[str, Any]) -> Usage:
+    """Return the token counts of a response as a Usage, whose answer is all of the output, thoughts included."""
+    usage = get_object(response, "usageMetadata")
     thinking = get_count(usage, "thoughtsTokenCount")
     answer = get_count(usage, "candidatesTokenCount") + thinking
     return Usage(get_count(usage, "promptTokenCount"), get_count(usage, "cachedContentTokenCount"), answer, thinking)
 
 
-def _answer(reply: Mapping[str, Any]) -> Answer:
+def _answer(response: Mapping[str, Any]) -> Answer:
     """Return the answer of a response, or the error that it contains."""
-    feedback = get_object(reply, "promptFeedback")
+    feedback = get_object(response, "promptFeedback")
     if reason := get_text(feedback, "blockReason"):
         message = get_text(feedback, "blockReasonMessage") or f"the prompt was blocked ({reason})"
         return errors.no_answer(f"content filter: {errors.shorten(message)}")
-    candidates = get_list(reply, "candidates")
+    candidates = get_list(response, "candidates")
     if not candidates:
         return errors.no_answer("no answer: the server's list of candidates is empty")
     first = candidates[0] if isinstance(candidates[0], Mapping) else {}

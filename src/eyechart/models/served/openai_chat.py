@@ -175,17 +175,17 @@ THOUGHTS = ("reasoning", "reasoning_content", "thinking", "reasoning_details")  
 
 def parse_completion(body: bytes) -> Completion:
     """Return the completion in the body of a response."""
-    reply = decode_object(body)
-    if reply.get("error") and not reply.get("choices"):  # some services tell errors under HTTP 200
-        raise error_in_body(reply["error"])
-    choices = require_list(reply, "choices")
+    response = decode_object(body)
+    if response.get("error") and not response.get("choices"):  # some services report errors under HTTP 200
+        raise error_in_body(response["error"])
+    choices = require_list(response, "choices")
     answer = _answer(choices[0]) if choices else errors.no_answer("no answer: the server's list of choices is empty")
-    return Completion(replace(answer, usage=_usage(reply)), get_text(reply, "model"))
+    return Completion(replace(answer, usage=_usage(response)), get_text(response, "model"))
 
 
-def _usage(reply: Mapping[str, Any]) -> Usage:
-    """Return the token counts of a reply."""
-    usage = get_object(reply, "usage")
+def _usage(response: Mapping[str, Any]) -> Usage:
+    """Return the token counts of a response."""
+    usage = get_object(response, "usage")
     return Usage(
         get_count(usage, "prompt_tokens"),
         get_count(get_object(usage, "prompt_tokens_details"), "cached_tokens"),

@@ -35,12 +35,12 @@ class ResponsesApi(OpenAiClient):
 
     def parse(self, body: bytes) -> Completion:
         """Return the completion in the body of a response."""
-        reply = decode_object(body)
-        if reply.get("error") and reply.get("status") != "failed":
-            raise error_in_body(reply["error"])
-        if reply.get("status") != "failed":
-            require_list(reply, "output")
-        return Completion(replace(_answer(reply), usage=_usage(reply)), get_text(reply, "model"))
+        response = decode_object(body)
+        if response.get("error") and response.get("status") != "failed":
+            raise error_in_body(response["error"])
+        if response.get("status") != "failed":
+            require_list(response, "output")
+        return Completion(replace(_answer(response), usage=_usage(response)), get_text(response, "model"))
 
 
 def _part(part: Any) -> dict[str, Any]:
@@ -49,9 +49,9 @@ def _part(part: Any) -> dict[str, Any]:
     return {"type": "input_image", "detail": "auto", "image_url": data_url(*part)}
 
 
-def _usage(reply: Mapping[str, Any]) -> Usage:
-    """Return the token counts of a reply."""
-    usage = get_object(reply, "usage")
+def _usage(response: Mapping[str, Any]) -> Usage:
+    """Return the token counts of a response."""
+    usage = get_object(response, "usage")
     return Usage(
         get_count(usage, "input_tokens"),
         get_count(get_object(usage, "input_tokens_details"), "cached_tokens"),
@@ -60,16 +60,16 @@ def _usage(reply: Mapping[str, Any]) -> Usage:
     )
 
 
-def _answer(reply: Mapping[str, Any]) -> Answer:
+def _answer(response: Mapping[str, Any]) -> Answer:
     """Return the answer of a response, or the error that it contains."""
-    items = [item for item in get_list(reply, "output") if isinstance(item, Mapping)]
+    items = [item for item in get_list(response, "output") if isinstance(item, Mapping)]
     messages = [item.get("content") for item in items if item.get("type") == "message" and item.get("content")]
     content = read_content(messages)
-    status = get_text(reply, "status")
+    status = get_text(response, "status")
     if status not in ("completed", "incomplete"):
-        _, message = errors.parse_error_object(reply.get("error") or {"message": f"status {reply.get('status')}"})
+        _, message = errors.parse_error_object(response.get("error") or {"message": f"status {response.get('status')}"})
         return errors.no_answer(f"the server broke off its answer: {message}", retry=True)
-    if get_text(get_object(reply, "incomplete_details"), "reason") == "content_filter":
+    if get_text(get_object(response, "incomplete_details"), "reason") == "content_filter":
         return errors.no_answer("content filter: the answer was withheld")
     if content.refusal and not content.text:
         return errors.no_answer(f"refusal: {errors.shorten(content.refusal)}")

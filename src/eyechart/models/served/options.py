@@ -17,7 +17,7 @@ from eyechart.models.served.limiter import Budget
 from eyechart.models.served.prices import Prices, find_prices
 from eyechart.spec import ModelSpec
 
-NO_KEY = "none"  # what a server of one's own is told, which asks for none
+NO_KEY = "none"  # sent to a server of one's own, which asks for no key
 SECRET = re.compile(r"key|secret|passw|auth|(^|api_|access_)token$", re.IGNORECASE)
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 BATCHES = ".eyechart/batches"

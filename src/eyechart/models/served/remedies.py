@@ -15,7 +15,7 @@ def _refused(name: str) -> str:
     return rf"{name}.{{0,80}}{REFUSED}|{REFUSED}.{{0,80}}{name}"
 
 
-REMEDIES = (  # the first that fits is told
+REMEDIES = (  # the first that fits is shown
     (r"use .{0,4}max_completion_tokens|max_completion_tokens.{0,40}instead", "Add reasoning=true to the specification"),
     (r"v1/responses", "Add api=responses to the specification"),
     (

@@ -29,7 +29,7 @@ ENVIRONMENT = {
     "VLLM_CPU_KVCACHE_SPACE": "2",  # GiB, which are taken as they are filled
 }
 SEPARATE_PROCESS_ENVIRONMENT = {  # where an engine works in several processes
-    "VLLM_WORKER_MULTIPROC_METHOD": "spawn",  # a forked process would hang in the threads that it lacks
+    "VLLM_WORKER_MULTIPROC_METHOD": "spawn",  # a fork has none of the threads, and would hang
     "VLLM_CPU_OMP_THREADS_BIND": "nobind",  # or each would want a memory node to itself
 }
 
@@ -52,7 +52,7 @@ def start_engine(path: Path, *, device: str, offline: bool, copies: int = 1, **s
         os.environ.setdefault(name, value)
     repair()
     with ExitStack() as stack, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what libraries tell one another
+        warnings.simplefilter("ignore")  # libraries' warnings to one another
         import_module("vllm")  # sets variables that later engines rely on
         import_module("vllm.envs").disable_envs_cache()  # an earlier engine's variables
         stack.enter_context(_same_process())

@@ -1,6 +1,6 @@
 """Generative models through vLLM: `vllm[PATH]`, `vllm[owner/name]` or the packaged `vllm[toybox-mllm]`.
 
-Prompts, ends of turn and greedy decoding are those of `hf`; vLLM is what makes large models fast.
+Prompts, ends of turn and greedy decoding are as in `hf`; vLLM is what makes large models fast.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
