@@ -77,12 +77,12 @@ EVERYDAY = (
 )  # fmt: skip
 ADVANCED = (
     Option("store", "folder of the cached answers", str(STORE), "DIR"),
-    Option("remote", "URL of a store, such as s3://…, from which sealed answers are copied that --eye-store lacks",
+    Option("remote", "URL of a store, such as s3://…, whose sealed answers are copied if they are not in --eye-store",
            metavar="URL"),
     Option("seed", "seed of every random choice", "42", "N"),
     Option("offline", "never open a network connection", flag=True),
     Option("answer", "only store the answers that are missing; nothing is scored (as `eyechart answer`)", flag=True),
-    Option("stored", "only score stored answers, without weights and without the packages of models; a case that lacks "
+    Option("stored", "only score stored answers, without weights and without the packages of models; a case without "
            "answers fails with the command that makes them", flag=True),
     Option("shard", "run one part of the selected cases, such as 3/16 for the third of 16 jobs that divide them; each "
            "job has a store of its own, and the stores are merged", metavar="K/N"),
@@ -105,7 +105,7 @@ ADVANCED = (
            "--eye-strict, a case fails if its primary metric is inconclusive", metavar="SHARE"),
     Option("sequential", "ask about images in random order and stop a case when its primary metric shows a regression, "
            "or no loss of --eye-margin", flag=True),
-    Option("gate", "metrics of which a regression fails a case: accuracy, score (proper scores of the probability of "
+    Option("gate", "metrics whose regression fails a case: accuracy, score (proper scores of the probability of "
            "the right class), or both: accuracy,score", "accuracy", "KINDS"),
     Option("policy", "TOML file with tiers, margins and tolerated losses of some metrics, and floors; of a "
            "pyproject.toml, the table [tool.eyechart.gate]", metavar="FILE"),

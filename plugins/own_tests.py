@@ -65,5 +65,5 @@ def check_unique_names(config: pytest.Config, path: Path, nodeid: str, cases: It
         if (other := functions.setdefault(key, nodeid)) != nodeid:
             raise pytest.Collector.CollectError(
                 f"{other} and {nodeid} have the same name and ask the same ({case.id}, {case.protocol}), so that their "
-                "records could not be told apart. Rename one of the functions or files."
+                "records could not be distinguished. Rename one of the functions or files."
             )

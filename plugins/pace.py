@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 
 class State(TypedDict):
-    """A case that is running. `done` of `total` requests have answers, of which `fresh` came in `asking` seconds.
+    """A case that is running. `done` of `total` requests have answers; `fresh` of these came in `asking` seconds.
 
     `cost` is what they cost so far, and all will; "" if it is not known.
     """

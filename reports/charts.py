@@ -1,6 +1,6 @@
 """Charts of cells: a figure as a declaration, and bars, dots, curves, matrices and strips over long frames.
 
-The frames are those of `TableDefinition.cells`: one row per number, with `row`, `column`, `value`, `low` and `high`.
+The frames come from `TableDefinition.cells`: one row per number, with `row`, `column`, `value`, `low` and `high`.
 Bars, dots and strips draw values in per cent, along x, with the rows from top to bottom.
 """
 

@@ -45,7 +45,7 @@ SLICE_RULE = "Adjusted p: false discovery rate over all slices of all cases (Ben
 class MatchedSides:
     """The two sides of a comparison: their names, and their cases by a key that matches them.
 
-    `folders` are those of the evidence of the cases after if they are of a run, where their slices are.
+    `folders` hold the evidence and the slices of the cases after if they are of a run.
     """
 
     names: tuple[str, str]

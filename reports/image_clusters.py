@@ -143,7 +143,7 @@ def cluster_images(
 ) -> tuple[Ints, list[str]]:
     """Return the cluster of each image (n,) by k-means of its direction, and the names of the clusters.
 
-    `features` (n, d) are those of images, `words` (w, d) those of names (w).
+    `features` (n, d) belong to images, `words` (w, d) to the names (w).
     """
     directions = features / np.maximum(np.linalg.norm(features, axis=1, keepdims=True), 1e-12)
     count = min(count, len(directions))
@@ -155,7 +155,7 @@ def cluster_images(
 
 
 def distinct_names(names: Sequence[str]) -> list[str]:
-    """Return names of which later equal ones have a number.
+    """Return names; later equal ones have a number.
 
     >>> distinct_names(["cat", "dog", "cat"])
     ['cat', 'dog', 'cat (2)']

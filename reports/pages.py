@@ -86,7 +86,7 @@ def protocol_pages(*protocols: str, with_task: bool = True) -> Callable[[Runs, s
 
 
 def with_suffixes(pages: Sequence[Page], shown: Collection[str] = ()) -> list[Page]:
-    """Return pages of which no two have the same title and suffix; see `disambiguate_titles`."""
+    """Return pages with suffixes, so that no two have the same title and suffix; see `disambiguate_titles`."""
     whole = disambiguate_titles([page.title for page in pages], [page.cases for page in pages], shown)
     return [replace(page, suffix=title[len(page.title) :]) for page, title in zip(pages, whole, strict=True)]
 
@@ -106,7 +106,7 @@ def disambiguate_titles(
 
 
 def number_repeats(titles: Sequence[str]) -> list[str]:
-    """Return titles of which a repeated one has its number, such as `COCO (2)`."""
+    """Return titles; a repeated one has its number, such as `COCO (2)`."""
     counts = [titles[: index + 1].count(title) for index, title in enumerate(titles)]
     return [title if number == 1 else f"{title} ({number})" for title, number in zip(titles, counts, strict=True)]
 

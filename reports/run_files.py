@@ -8,7 +8,7 @@ from eyechart.records import File
 
 
 def read_verified(path: Path, folder: Path, file: File) -> str:
-    """Return the text of a run's file, if it is inside the run's folder and its sha256 is that of the record."""
+    """Return the text of a run's file, if it is inside the run's folder and its sha256 is the record's."""
     if not path.resolve().is_relative_to(folder.resolve()):
         raise ReportError(f"The run {folder} names the file {path}, which lies outside of it. Use the run's own files.")
     try:

@@ -23,7 +23,7 @@ class TableDefinition:
 
     - `name`: what it shows, such as `label-categories`; `alias`: its number in the paper, such as `T4`; `source`: the
       paper's table; `summary`: a sentence for lists of tables.
-    - `pages(runs, labels)`: the selections of comparable cases, of which each becomes a table. A page has a title, the
+    - `pages(runs, labels)`: the selections of comparable cases; each becomes a table. A page has a title, the
       cases in the order of their rows, and a frame `names` with the columns that name each case. If there are none,
       `needs` says what the table shows and `command` how to evaluate it.
     - `title`: of a page, with the fields `{page}`, `{reference}`, `{labels}`, `{both}` and those of its context; its

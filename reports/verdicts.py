@@ -26,7 +26,7 @@ from eyechart.plurals import count_of
 
 from .render import DIFFERENCE, FRACTION, P_VALUE, PERCENT, Cell, NumberCell, NumberFormat, Row
 
-Key = tuple[str, ...]  # a case, its protocol, and what else tells it from others
+Key = tuple[str, ...]  # a case, its protocol, and what else distinguishes it from others
 Pairs = Mapping[Key, tuple[Evidence, Evidence]]  # before and after
 COLUMNS = ("Before, %", "After, %", "Δ", "n", "Lost", "Gained", "p", "Adjusted p", "Test", "Verdict")
 SIDES = ("before", "after")
@@ -70,7 +70,7 @@ class RunComparison:
 def compare_cases(pairs: Pairs, rule: Rule, folders: Mapping[Key, Path]) -> RunComparison:
     """Compare every metric that both sides have, and the slices of cases.
 
-    `folders` are those of the evidence of the cases after, where their slices are; a baseline has none.
+    `folders` hold the evidence and the slices of the cases after; a baseline has none.
     """
     whole = pairs
     runs = {key: after for key, (_, after) in pairs.items()}

@@ -37,7 +37,7 @@ class SheetOptions:
     seed: int = 42
 
     def select_rows(self, rows: list[int]) -> list[int]:
-        """Return the first `limit` rows, of which only the requested part."""
+        """Return the requested part of the first `limit` rows."""
         match = re.fullmatch(r"0*([1-9]\d*)/0*([1-9]\d*)", self.part)
         if match is None or int(match[1]) > int(match[2]):
             raise ReportError(f"--part is '{self.part}', expected K/N with K from 1 to N, such as 2/5.")

@@ -36,62 +36,62 @@ class SheetPage(Page):
     """The case whose answers a sheet disputes, and the files of answers to such sheets."""
 
     source: SheetSource
-    replies: tuple[AnswerFile, ...]
+    answer_files: tuple[AnswerFile, ...]
 
 
 def sheet_pages(runs: Runs, labels: str | None) -> list[Page]:
     """Return a page for each source of sheets with answers."""
-    return [create_page(source, replies, runs) for source, replies in read_answers(runs, labels)]
+    return [create_page(source, answer_files, runs) for source, answer_files in read_answers(runs, labels)]
 
 
-def create_page(source: SheetSource, replies: Sequence[AnswerFile], runs: Runs) -> SheetPage:
+def create_page(source: SheetSource, answer_files: Sequence[AnswerFile], runs: Runs) -> SheetPage:
     """Return the page of one source; its rows are named by their cells."""
-    group = find_group(source, replies, runs)
+    group = find_group(source, answer_files, runs)
     case = next(case for case in group.cases if case.record.case == source.case)
     context = {"split": group.title, "labels": source.labels, "model": case.model, "protocol": source.protocol}
     return SheetPage(
         cases=(case,), title=group.title, names=pd.DataFrame(index=[0]), labels=source.labels, context=context,
-        notes=(*outcome_notes(source, replies), *group.notes()), source=source, replies=tuple(replies),
+        notes=(*outcome_notes(source, answer_files), *group.notes()), source=source, answer_files=tuple(answer_files),
     )  # fmt: skip
 
 
 def read_answers(runs: Runs, labels: str | None) -> list[tuple[SheetSource, list[AnswerFile]]]:
     """Return the answer files by source, of all label sets or only the named one."""
     folders = [report_folder(folder) for folder, _ in runs.sessions]
-    replies = [read_answer_file(path, folders) for path in runs.annotations]
-    selected = [(source, files) for source, files in by_source(replies).items() if labels in (None, source.labels)]
-    if replies and not selected:
-        known = ", ".join(dict.fromkeys(reply.key.source.labels for reply in replies))
+    answer_files = [read_answer_file(path, folders) for path in runs.annotations]
+    selected = [(source, files) for source, files in by_source(answer_files).items() if labels in (None, source.labels)]
+    if answer_files and not selected:
+        known = ", ".join(dict.fromkeys(file.key.source.labels for file in answer_files))
         raise ReportError(f"--labels is '{labels}', and the answers are about {known}. Leave it out, or name that.")
     return selected
 
 
-def by_source(replies: Sequence[AnswerFile]) -> dict[SheetSource, list[AnswerFile]]:
+def by_source(answer_files: Sequence[AnswerFile]) -> dict[SheetSource, list[AnswerFile]]:
     """Group answer files by source; raise ReportError if two files answer the same image."""
     by_source_: dict[SheetSource, list[AnswerFile]] = {}
-    for reply in replies:
-        files = by_source_.setdefault(reply.key.source, [])
+    for file in answer_files:
+        files = by_source_.setdefault(file.key.source, [])
         for other in files:
-            if twice := {*answered_keys(other)} & {*answered_keys(reply)}:
+            if twice := {*answered_keys(other)} & {*answered_keys(file)}:
                 raise ReportError(
-                    f"{other.path} and {reply.path} both answer the image {min(twice)}, of {len(twice)} in common. "
+                    f"{other.path} and {file.path} both answer the image {min(twice)}, of {len(twice)} in common. "
                     "Give one of them, or make a table of each."
                 )
-        files.append(reply)
+        files.append(file)
     return by_source_
 
 
-def answered_keys(reply: AnswerFile) -> Iterator[str]:
+def answered_keys(file: AnswerFile) -> Iterator[str]:
     """Yield the keys of the images with an answer."""
-    return (reply.key.items[index].key for index in reply.choices)
+    return (file.key.items[index].key for index in file.choices)
 
 
-def answered_items(replies: Sequence[AnswerFile]) -> list[tuple[Item, AnnotatorChoice]]:
+def answered_items(answer_files: Sequence[AnswerFile]) -> list[tuple[Item, AnnotatorChoice]]:
     """Return every answered image with what the annotator chose."""
-    return [(reply.key.items[index], choice) for reply in replies for index, choice in reply.choices.items()]
+    return [(file.key.items[index], choice) for file in answer_files for index, choice in file.choices.items()]
 
 
-def find_group(source: SheetSource, replies: Sequence[AnswerFile], runs: Runs) -> ComparableCases:
+def find_group(source: SheetSource, answer_files: Sequence[AnswerFile], runs: Runs) -> ComparableCases:
     """Return the group of the case, with the same answers, that the sheet was made from."""
     for group in runs.groups:
         for case in group.cases:
@@ -99,7 +99,7 @@ def find_group(source: SheetSource, replies: Sequence[AnswerFile], runs: Runs) -
             if file and (case.record.case, file.sha256) == (source.case, source.predictions):
                 return group
     raise ReportError(
-        f"{replies[0].path} answers a sheet about {source.case} ({source.protocol}) whose answers have the sha256 "
+        f"{answer_files[0].path} answers a sheet about {source.case} ({source.protocol}) whose answers have the sha256 "
         f"{source.predictions[:12]}…, and these runs do not hold them. Name the run that the sheet was made from."
     )
 
@@ -114,7 +114,7 @@ def outcome_cells(page: Page) -> pd.DataFrame:
     """Return the outcomes of a page of a sheet."""
     if not isinstance(page, SheetPage):
         raise TypeError(f"The page {page.title} has no answers of annotators.")
-    return count_outcomes(page.source.counts, answered_items(page.replies))
+    return count_outcomes(page.source.counts, answered_items(page.answer_files))
 
 
 def count_outcomes(
@@ -140,7 +140,7 @@ def count_outcomes(
     return pd.concat([cells.drop(columns="n").assign(**{"": "#"}), with_wilson(shares).assign(**{"": "%"})])
 
 
-def outcome_notes(source: SheetSource, replies: Sequence[AnswerFile]) -> Iterator[str]:
+def outcome_notes(source: SheetSource, answer_files: Sequence[AnswerFile]) -> Iterator[str]:
     """Yield the explanation of the table."""
     yield (
         f"Disputed: the model gave a valid prediction, and {source.labels} says that it is wrong. In S- and M- the "
@@ -155,19 +155,19 @@ def outcome_notes(source: SheetSource, replies: Sequence[AnswerFile]) -> Iterato
     yield "Brackets: 95 % Wilson intervals."
     beside = f" and {source.second}" if source.second else ""
     yield f"The names came from {source.case} ({source.protocol}), {source.labels}, the original labels{beside}."
-    yield from unanswered_notes(replies)
+    yield from unanswered_notes(answer_files)
 
 
-def unanswered_notes(replies: Sequence[AnswerFile]) -> Iterator[str]:
+def unanswered_notes(answer_files: Sequence[AnswerFile]) -> Iterator[str]:
     """Yield the number of images without an answer, and the number of comments."""
-    for reply in replies:
-        done, size = len(reply.choices), len(reply.key.items)
+    for file in answer_files:
+        done, size = len(file.choices), len(file.key.items)
         if done < size:
             yield (
-                f"{reply.path.name}: {done} of the sheet's {size} pictures are answered; the others are left out. Load "
+                f"{file.path.name}: {done} of the sheet's {size} pictures are answered; the others are left out. Load "
                 "the file into the sheet to go on."
             )
-    comments = sum(bool(choice.comment.strip()) for reply in replies for choice in reply.answers.answers.values())
+    comments = sum(bool(choice.comment.strip()) for file in answer_files for choice in file.answers.answers.values())
     if comments:
         yield f"Pictures with a comment: {comments}; the files of answers hold them."
 

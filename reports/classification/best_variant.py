@@ -61,7 +61,7 @@ def accuracy_order(case: CaseRun, labels: str, reference: str) -> tuple[float, f
 
 
 def prompt_options(case: CaseRun) -> tuple[str, ...]:
-    """Return the prompt options of a case; open world lacks some and gets their defaults."""
+    """Return the prompt options of a case; open world does not have all and gets the defaults of the others."""
     return tuple(case.option(name, default) for name, default in PROMPT_OPTIONS.items())
 
 

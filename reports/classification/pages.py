@@ -76,7 +76,7 @@ def closed_world_pages(runs: Runs, labels: str | None) -> list[Page]:
 def label_samples(page: Page, columns: Sequence[str] = ()) -> pd.DataFrame:
     """Return the answers of a page: `row`, their score under both label sets, and further columns.
 
-    `before` is 1 or 0 under the reference, `correct` under the page's labels; `category` is that of the image under the
+    `before` is 1 or 0 under the reference, `correct` under the page's labels; `category` is the image's under the
     page's labels.
     """
     read = [f"{page.reference}.correct", f"{page.labels}.correct", f"{page.labels}.category", *columns]

@@ -61,8 +61,8 @@ def read_table(path: Path) -> dict[tuple[str, ...], Mapping[str, str]]:
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise ReportError(f"{path} cannot be read as a table of CLIP_benchmark ({error}).") from error
     if not rows or (missing := [name for name in NAMES if name not in rows[0]]):
-        lack = f"no column {missing[0]}" if rows else "no row"
-        raise ReportError(f"{path} has {lack}. Expected the csv file that `clip_benchmark build` writes.")
+        missing_part = f"no column {missing[0]}" if rows else "no row"
+        raise ReportError(f"{path} has {missing_part}. Expected the csv file that `clip_benchmark build` writes.")
     own = (row for row in rows if (row.get("task") or TASK, row.get("language") or LANGUAGE) == (TASK, LANGUAGE))
     return {row_key(row): row for row in own}
 

@@ -34,7 +34,7 @@ CONTEXT: dict[str, Any] = {
 def export_croissant(dataset: Dataset, licence: str, url: str) -> Iterator[tuple[str, bytes]]:
     """Yield the index of a split as csv, and its description.
 
-    `licence` and `url` are those of the data, "" if they are not known. Images are named, and not copied.
+    `licence` and `url` belong to the data, "" if they are not known. Images are named, and not copied.
     """
     folder = f"{dataset.benchmark}-{dataset.split}"
     index = index_csv(dataset)

@@ -21,14 +21,14 @@ MAIN_NOTE = (
     "Main benchmark: flagged pairs were downsampled. The published table uses all of them (the initial benchmark): add "
     "--eye-set=existence.division_scope=initial."
 )
-INITIAL_NOTE = "Sets with an apostrophe are those of the initial benchmark: all flagged pairs, before downsampling."
+INITIAL_NOTE = "Sets with an apostrophe are from the initial benchmark: all flagged pairs, before downsampling."
 Series = Sequence[CaseRun]  # cases of one model and data set that differ in the compared options only
 
 
 def ablation_pages(options: Sequence[str], select: Callable[[Series], Iterable[Series]]) -> Pages:
     """Return the function that returns a page per data set with the series of two or more cases.
 
-    The cases of a series differ in some options only, of which the first one is varied. `select` returns series of them
+    The cases of a series differ in some options only; the first of these is varied. `select` returns series of them
     in the order of their rows. The names of a page also have the columns Series (its number) and Initial: whether all
     cases of the series asked about the initial benchmark, which has every flagged pair.
     """

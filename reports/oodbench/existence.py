@@ -42,7 +42,7 @@ def set_cells(
 ) -> pd.DataFrame:
     """Return the measures of each row of a page and each set that has pairs, with `set` and the column Data Type.
 
-    `pairs` are those of `page_pairs`, or some of them. `sets` names the sets of each row, which may be empty.
+    `pairs` are all or some of `page_pairs`. `sets` names the sets of each row, which may be empty.
     """
     groups = {(row, name): part for (row, name), part in pairs.groupby(["row", "set"], observed=True)}
     wanted = [*groups] if sets is None else [(row, name) for row, names in sets.items() for name in names]

@@ -166,6 +166,6 @@ OTHER_DETECTORS = replace(
     source=f"{PAPER}, Figure 16",
     summary="Quantiles of the logits and probabilities of the second and further detectors by category.",
     pages=other_detector_pages,
-    needs="shows a second detector's logits, of which there is none",
+    needs="shows the logits of a second detector, which no case has",
 )
 TABLES = (LOGITS, FIRST_DETECTOR, OTHER_DETECTORS)

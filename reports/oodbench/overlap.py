@@ -166,7 +166,7 @@ OVERLAP = TableDefinition(
     source=f"{PAPER}, Section B.1",
     summary="How many pairs of a division models were trained on, and to how many models they are out of distribution.",
     pages=no_pages,
-    needs="compares a division with what models were trained on, of which runs know nothing",
+    needs="compares a division with what models were trained on, which runs do not record",
     command="eyechart divide overlap DIVISION.json --corpus MODEL=FILE",
     title="OODBench: overlap with training",
     cells=overlap_cells,

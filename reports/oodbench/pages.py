@@ -241,7 +241,7 @@ def pooled_pages(runs: Runs, _: str | None) -> list[Page]:
 
 
 def data_page(rows: Sequence[Pooled]) -> Page:
-    """Return the page of pooled cases, whose title is that of their data sets."""
+    """Return the page of pooled cases, whose title names their data sets."""
     data = data_label(rows[0])
     return with_pairs_context(existence_page(rows, data), data=data)
 

@@ -66,7 +66,7 @@ def count_by_image(page: Page) -> pd.DataFrame:
     """Return how many answers to each question are right, and how many there are, by image.
 
     The index has `row` (the first row of the model), `subset`, `data` (the row of the case) and `image`, the columns
-    are those of COUNTS.
+    are COUNTS.
     """
     samples = page.samples(["key", "subset", "question", "correct"])
     questions = {head: samples["question"] == name for head, name in QUESTIONS.items()}

@@ -54,7 +54,7 @@ def comparable_scores(group: ComparableCases, runs: Runs) -> Iterator[list[Model
 def primary_cases(group: ComparableCases, runs: Runs) -> Mapping[RankedMetric, list[CaseRun]]:
     """Return one case of each model of a split for each main metric, the same one whatever its value.
 
-    It is that of the newest run, then of the first protocol in the published order, then with the fewest options.
+    It is the case of the newest run, then of the first protocol in the published order, then with the fewest options.
     """
     started = {folder: run.started for folder, run in runs.sessions}
     order = [*PROTOCOL_NAMES]

@@ -54,7 +54,7 @@ def cell_data(value: Cell) -> Any:
 def write_figures(folder: Path, runs: Runs, tables: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
     """Draw every figure that has data; return a note instead if matplotlib is not installed."""
     try:
-        import matplotlib  # noqa: F401  # to tell a figure that lacks data from a machine that lacks the drawer
+        import matplotlib  # noqa: F401  # to distinguish a figure without data from a machine without matplotlib
     except ImportError:
         return [], [f"Published figures are left out. To draw them: {install_command('figures')}"]
     return [*draw_figures(folder, runs, {table["name"]: table["title"] for table in tables})], []

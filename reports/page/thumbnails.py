@@ -25,7 +25,7 @@ QUALITY = 80
 PART = 32  # images in one file
 BATCH = 16  # files whose images are held in memory at once
 START = "data:image/jpeg;base64,"
-INCOMPLETE = "x"  # ends the name of a file that lacks an unreadable image; it is written again each time
+INCOMPLETE = "x"  # ends the name of a file without an unreadable image; it is written again each time
 
 
 class Pictures(NamedTuple):

@@ -24,7 +24,7 @@ P_ABSTAIN_NOTE = (
     "images and their answers."
 )
 SPREAD_NOTE = (
-    "Mean, SD, Min and Max: of the share of images abstained on, over a level's wordings; the SD is that of a sample. "
+    "Mean, SD, Min and Max: of the share of images abstained on, over a level's wordings; the SD is the sample SD. "
     "Brackets: 95 % intervals over observations, each with all its images, of Min and Max Wilson's."
 )
 COCHRAN_NOTE = (

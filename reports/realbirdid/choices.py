@@ -104,8 +104,8 @@ def bounded_mean(values: ArrayLike, observations: ArrayLike, least: float, most:
 def correlate(counts: ArrayLike, values: ArrayLike, observations: ArrayLike) -> NumberCell:
     """Return Spearman's correlation with Fisher's interval at the effective n, without a value for constant data.
 
-    The design effect is that of the images' influence on the correlation of ranks (S. J. Devlin, R. Gnanadesikan and
-    J. R. Kettenring, Biometrika 62 (1975) 531-545).
+    The design effect is computed from the images' influence on the correlation of ranks (S. J. Devlin, R. Gnanadesikan
+    and J. R. Kettenring, Biometrika 62 (1975) 531-545).
     """
     from scipy.stats import rankdata  # half a second that few tables need
 

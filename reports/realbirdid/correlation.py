@@ -16,7 +16,7 @@ from .summary import GAIN, TRADEOFF
 ALL_MODELS = "All models"
 MEASURES = {"IG": ("ig", ANSWERABLE), "Acc": ("acc", ANSWERABLE, "species"), "UA/A": ("ua_a", WHOLE)}
 COLUMNS = {"IG and UA/A": "IG", "A Species Acc and UA/A": "Acc"}  # and the measure of classification
-FEWEST = 3  # models of which a correlation says anything
+FEWEST = 3  # models that make a correlation informative
 MEANING = (
     "Pearson's correlation over models with both numbers. Brackets: 95 % intervals by Fisher's transformation, of four "
     "models or more. The paper prints 0.60 for encoders; its Tables 2 and 3 give −0.24 and −0.20."

@@ -124,7 +124,7 @@ def curve_points(points: pd.DataFrame, curve: Curve, labels: str) -> pd.DataFram
 
 
 def select_panels(page: Page, grid: Callable[[str], Grid]) -> list[list[Panel]]:
-    """Return the panels of which a case has the curve, in rows that have any."""
+    """Return the panels whose curve a case has, in rows; a row without one is left out."""
     names = page.samples(["curve", "labels"], "curves").drop_duplicates(["curve", "labels"])
     known = {*zip(names["curve"], names["labels"], strict=True)}
     rows = [[panel for panel in dict.fromkeys(row) if (panel[0].name, panel[1]) in known] for row in grid(page.labels)]
@@ -178,7 +178,7 @@ def find_share(shares: ArrayLike, least: float) -> float:
 def selective_accuracy(answers: pd.DataFrame, share: float) -> dict[str, float]:
     """Return the accuracy among the answers that remain without a share of the least confident ones, as a cell.
 
-    The answers are those of `ranked_answers`. The share is a point of the curve, so images of equal probability are
+    The answers come from `ranked_answers`. The share is a point of the curve, so images of equal probability are
     kept or dropped together; NaN keeps none.
     """
     kept = answers.head(0 if np.isnan(share) else round((1 - share) * len(answers)))

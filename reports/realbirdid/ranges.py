@@ -43,7 +43,7 @@ def effect_pages(runs: Runs, _: str | None) -> list[Page]:
 def effects(page: Page) -> pd.DataFrame:
     """Return IG and UA/A (`measure`) without and with range lists, and the change (`side`).
 
-    The change is that of the record, which is paired, or else the difference.
+    The change comes from the record, which is paired, or else is the difference.
     """
     changes = {measure: (f"{name}_change", subset) for measure, (name, subset) in MEASURES.items()}
     before, after, change = (

@@ -35,7 +35,7 @@ def test_images_that_a_server_refuses_are_errors_each_time(ask_pets: Evaluate, f
     for _ in range(2):
         (record,) = ask_pets(max_errors=5).records
         assert (record.outcomes.error, record.outcomes.correct + record.outcomes.wrong) == (5, 1)
-    with pytest.raises(ToleranceError, match="5 errors, of which the first is: blue"):
+    with pytest.raises(ToleranceError, match="5 errors, the first of them: blue"):
         ask_pets(max_errors=4)
 
 

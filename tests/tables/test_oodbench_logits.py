@@ -65,7 +65,7 @@ def test_the_second_detector_has_a_figure_of_its_own(detected):
 def test_without_a_second_detector_the_remedy_is_named(bench):
     rows = [{**dict(zip(BIN, LOGITS[0], strict=True)), "category": 0}]
     bench.case("detection", files={"logits": rows})
-    with pytest.raises(ReportError, match=r"of which there is none; .*detection. --eye-model=A --eye-model=B"):
+    with pytest.raises(ReportError, match=r"which no case has; .*detection. --eye-model=A --eye-model=B"):
         bench.rows("oodbench-F16")
 
 

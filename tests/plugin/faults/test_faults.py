@@ -27,7 +27,7 @@ LASTING = {  # what two attempts do not do away with, and how it is told
     "HTTP 503: overloaded, 2 times": lambda server: server.refusal(503, "overloaded"),
     "no answer within 4 seconds (timeout=…), 2 times": lambda server: server.reply(after=60),
     "the connection broke (ReadError), 2 times": lambda server: server.reply(cut=True),
-    "the reply cannot be read (": lambda server: server.reply(b'{"choices": [{"mess'),
+    "the response cannot be read (": lambda server: server.reply(b'{"choices": [{"mess'),
 }
 KEPT = {  # what another attempt would not change
     "content filter: no [key] here": lambda server: server.refusal(400, f"no {KEY} here", "content_filter"),
