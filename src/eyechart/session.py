@@ -254,7 +254,7 @@ class Session:
 
 
 def make_engine(settings: Settings, worker: tuple[int, int] = (0, 1)) -> Engine:
-    """Return the engine that answers what is not in the store; `worker` is the index of this process and their number."""
+    """Return the engine for what is not in the store; `worker` is the index of this process and their number."""
     if settings.ray:
         from eyechart.inference.engines.ray import RayOptions, RayPools
 

@@ -215,7 +215,7 @@ def test_a_name_that_is_not_utf8_is_named(fill: Fill, kind: str) -> None:
     ],
 )
 def test_a_layout_is_no_class_folders(fill: Fill, names: Sequence[str]) -> None:
-    assert "are those of a layout" in refusal(fill(*(f"{name}/0.png" for name in names)))
+    assert "belong to a layout" in refusal(fill(*(f"{name}/0.png" for name in names)))
 
 
 @pytest.mark.parametrize("names", [("mask", "no_mask"), ("image", "text"), ("data",)])

@@ -53,15 +53,15 @@ def test_an_entry_without_responses_is_stored(entry: StoreEntry) -> None:
 
 def test_what_no_file_can_hold_is_replaced(entry: StoreEntry) -> None:
     with entry.lock_for_writing() as writer:
-        response, _ = responses.append(writer, 0, Answer("half \ud83d of a cat \U0001f408", (), True, error="at \udc00"))
+        kept, _ = responses.append(writer, 0, Answer("half \ud83d of a cat \U0001f408", (), True, error="at \udc00"))
         responses.seal(writer, 1)
-    assert responses.load(entry).responses == (response,)
-    assert response.text == "half \ufffd of a cat \U0001f408"
+    assert responses.load(entry).responses == (kept,)
+    assert kept.text == "half \ufffd of a cat \U0001f408"
 
 
 def test_changed_responses_are_refused(entry: StoreEntry) -> None:
     keep(entry, [0, 1, 2, 3])
-    path = entry.folder / responses.FILE
+    path = entry.folder / responses.RESPONSES_FILE
     path.write_bytes(path.read_bytes().replace(b"a cat", b"a dog"))
     with pytest.raises(StoreError, match=r"replies.jsonl are damaged \(its sha256 is .*Delete the folder"):
         responses.load(entry)
@@ -70,7 +70,7 @@ def test_changed_responses_are_refused(entry: StoreEntry) -> None:
 @pytest.mark.parametrize("content", [None, b"", b"[1,2]\n", b"[1,0,0]\n[1,0"])
 def test_a_lost_count_of_tokens_is_told_like_any_damage(entry: StoreEntry, content: bytes | None) -> None:
     keep(entry, [0, 1, 2, 3])
-    path = entry.folder / responses.SERVED
+    path = entry.folder / responses.USAGE_FILE
     path.unlink() if content is None else path.write_bytes(content)
     with pytest.raises(StoreError, match=r"usage.jsonl are damaged .*Delete the folder"):
         responses.load(entry)

@@ -91,7 +91,9 @@ class StoredEntry:
         if digest != sealed.sha256:
             return f"{paths[0].name} has the sha256 {digest[:12]}…"
         counted = self.count_usages() if paths[0].name == responses.RESPONSES_FILE else 0
-        return "" if counted == sealed.responses else f"{responses.USAGE_FILE} has {counted} lines, not {sealed.responses}"
+        if counted == sealed.responses:
+            return ""
+        return f"{responses.USAGE_FILE} has {counted} lines, not {sealed.responses}"
 
     def count_usages(self) -> int:
         """Return the number of responses whose tokens are stored."""

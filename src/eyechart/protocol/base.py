@@ -200,7 +200,7 @@ class Protocol(ABC, Generic[P]):
             context: The model, the data set and the options of the case.
 
         Returns:
-            The predictions, of which metrics are functions.
+            The predictions: metrics are functions of them.
 
         Raises:
             AbsentError: If data of the case are missing: the case is skipped, and fails under `--eye-strict`.
