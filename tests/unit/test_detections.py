@@ -55,7 +55,7 @@ def test_a_box_is_not_needed(write: Write) -> None:
             [box(category=0), box()],
             "1 category ids that are not in the annotation: 0. Use the category ids of the annotation",
         ),
-        ([box(category=n) for n in range(2, 9)], "7 category ids that .* lacks: 2, 3, 4, 5, 6 and others. Use"),
+        ([box(category=n) for n in range(2, 9)], "7 category ids that are not in .*: 2, 3, 4, 5, 6 and others. Use"),
         ([box(7)], "none of the 3 images: the first image_id is 7, the data set's first is 139"),
         ([], "the file is empty"),
         ([box(score=1.5)], r"`float` <= 1.0 - at `\$\[0\].score`"),
