@@ -346,6 +346,15 @@ def test_files_of_nearly_a_known_name_are_said_to_be_left_out(fill: Fill, name: 
     assert f"{name} is not read: expected {wanted}" in " ".join(opened(folder).notes)
 
 
+def test_a_folder_of_no_split_names_the_annotations_in_it(fill: Fill) -> None:
+    folder = fill("images/0.png", where="pets")
+    (folder / "annotations").mkdir()
+    (folder / "annotations" / "instances_default.json").write_text('{"images": [], "categories": []}')
+    (split,) = (split for split in survey_root(folder.parent).splits if split.split == "annotations")
+    with pytest.raises(DataError, match=r"instances_default.json may have the labels, and is not read here: as a file"):
+        open_split(split)
+
+
 @pytest.mark.parametrize(
     "name", ["__MACOSX (1)", "@__thumb", "MSOCache", "LOST.DIR", "PaxHeaders.123", "GNUSparseFile.0", "wandb"]
 )

@@ -1,5 +1,6 @@
 """COCO's instances in small files of its format, with everything odd that such files hold."""
 
+import gzip
 import json
 import os
 from collections.abc import Callable
@@ -240,7 +241,7 @@ def test_nothing_to_open(folder: Folder, part: str) -> None:
 @pytest.mark.parametrize("name", ["Person", " person"])
 def test_names_equal_but_for_case(folder: Folder, name: str) -> None:
     folder.categories.append(category(90, name))
-    with pytest.raises(VocabularyError, match=rf"Classes 0 \('person'\) and 3 \('{name}'\) have one name"):
+    with pytest.raises(VocabularyError, match=rf"Classes 0 \('person'\) and 3 \('{name.strip()}'\) have one name"):
         folder.open()
 
 
@@ -422,3 +423,33 @@ def test_one_category_with_underscores(folder: Folder) -> None:
     assert found.names == ("traffic light",)
     assert len(found.notes) == 1
     assert "have underscores" in found.notes[0]
+
+
+@pytest.mark.parametrize("name", ["ignored regions", "void", "DontCare", "unlabelled", "__ignore__"])
+def test_a_name_for_no_category_is_never_known_to_be_absent(folder: Folder, name: str) -> None:
+    folder.categories = [category(0, name), category(PERSON, "cod")]
+    assert folder.add().open().annotation.known[0].tolist() == [False, True]
+
+
+@pytest.mark.parametrize("name", ["\ufeffcod", " cod ", "cod\n"])
+def test_names_of_categories_without_marks_and_spaces(folder: Folder, name: str) -> None:
+    folder.categories = [category(PERSON, name), category(CAR, "car")]
+    assert "cod" in folder.add().open().names
+
+
+def test_a_name_of_a_category_that_is_no_text(folder: Folder) -> None:
+    folder.categories = [category(PERSON, "\ud800"), category(CAR, "car")]
+    with pytest.raises(DataError, match=r"has the category .*, which is no UTF-8 text"):
+        folder.add().open()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [(gzip.compress, "is compressed with gzip"), (lambda _: b"version https://git-lfs", "is a pointer of Git LFS")],
+)
+def test_a_file_that_is_compressed_or_a_pointer(folder: Folder, change: Callable[[bytes], bytes], message: str) -> None:
+    folder.add().open()
+    path = folder.path / "annotations/instances_val2017.json"
+    path.write_bytes(change(path.read_bytes()))
+    with pytest.raises(DataError, match=rf"instances_val2017.json {message}"):
+        open_coco(folder.path, "oodbench", "mine")

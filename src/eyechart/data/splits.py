@@ -15,6 +15,7 @@ from eyechart.data.detection.splits import BENCHMARK, FORMATS, open_annotated
 from eyechart.data.discovery import BIRDS, SplitRef, join_names, picture_folders, survey_root
 from eyechart.data.file_index import read_class_names
 from eyechart.data.folder import open_folder
+from eyechart.data.foreign_labels import describe_label_files
 from eyechart.data.hub import open_hub, parse_hub
 from eyechart.data.imagenet import CLASSES, subset
 from eyechart.data.remote_shards import remote_folder, survey_url
@@ -191,7 +192,7 @@ def _open_layout(
     shards: ShardFiles | None = None,
 ) -> Dataset:
     if why := ref.missing or ref.defect:
-        raise DataError(why)
+        raise DataError(f"{why}{describe_label_files([Path(ref.location)]) if ref.defect and ref.location else ''}")
     if ref.layout == "sample":
         return PACKAGED[ref.benchmark].dataset(ref.split)
     if ref.layout == "registered":

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from eyechart.errors import DataError
-from eyechart.text_files import utf8_bytes
+from eyechart.text_files import HEAD, describe_content, utf8_bytes
 
 T = TypeVar("T")
 
@@ -19,6 +19,8 @@ def parse_json(data: bytes, kind: type[T], source: str, remedy: str) -> T:
     `source` names the file, `remedy` is the end of the sentence for one that is damaged. Raises DataError.
     """
     data = utf8_bytes(data)
+    if why := describe_content(data[:HEAD]) if data else "":
+        raise DataError(f"{source} {why}.")
     try:
         try:
             return msgspec.json.decode(data, type=kind, strict=False)

@@ -19,7 +19,7 @@ from eyechart.data.file_index import IndexEntry, build_dataset
 from eyechart.data.index_cache import load_or_build, read_facts
 from eyechart.errors import DataError, VocabularyError
 from eyechart.path_encoding import check_locale
-from eyechart.text_files import utf8_bytes
+from eyechart.text_files import HEAD, describe_content, utf8_bytes
 
 T = TypeVar("T")
 H = TypeVar("H", bound=Hashable)
@@ -41,6 +41,8 @@ def read_json(path: Path, kind: type[T], what: str, repair: Callable[[Any], Any]
 
 def _decode_json(path: Path, kind: type[T], repair: Callable[[Any], Any] | None) -> T:
     data = utf8_bytes(path.read_bytes())
+    if why := describe_content(data[:HEAD]) if data else "":
+        raise DataError(f"{path} {why}.")
     try:
         return msgspec.json.decode(data, type=kind)
     except msgspec.DecodeError:

@@ -21,6 +21,7 @@ from eyechart.data.detection.image_index import index_by_id, read_json
 from eyechart.data.detection.tallies import Tally, tally_instances
 from eyechart.data.names import fold_name
 from eyechart.errors import DataError
+from eyechart.text_files import MARK
 
 Ints = NDArray[np.int64]
 Id = int | str
@@ -97,11 +98,22 @@ def read_instances(path: Path, what: str, picture: Callable[[Image], str]) -> In
         if not parts:
             raise DataError(f"{path} has no {kind}, expected those of {what}: copy it again from where it came from.")
         index_by_id((part.id for part in parts), path, kind)
+    categories = [_plain_category(category, path) for category in content.categories]
     return Instances(
         tuple(sorted(content.images, key=picture)),
         content.annotations,
-        tuple(sorted(content.categories, key=lambda category: (isinstance(category.id, str), category.id))),
+        tuple(sorted(categories, key=lambda category: (isinstance(category.id, str), category.id))),
     )
+
+
+def _plain_category(category: Category, path: Path) -> Category:
+    """Return a category whose name has no outer spaces and no byte order mark."""
+    name = category.name.strip().removeprefix(MARK).strip()
+    try:
+        name.encode()
+    except UnicodeEncodeError as error:
+        raise DataError(f"{path} has the category {name!r}, which is no UTF-8 text: rename it.") from error
+    return category if name == category.name else msgspec.structs.replace(category, name=name)
 
 
 def _has_text_ids(content: Instances) -> bool:
@@ -176,6 +188,8 @@ NO_CATEGORIES = (
     "unlabeled",
     "ignore",
     "__ignore__",
+    *("ignored", "ignored region", "ignored regions", "dontcare", "don't care", "void", "unlabelled", "unknown"),
+    *("undefined", "null", "nothing", "no object", "root"),
 )
 LISTS = ("images", "annotations", "categories")
 FLAGS = ("0", "1", "false", "true", "no", "yes")
