@@ -123,14 +123,14 @@ REPLIES = st.dictionaries(st.integers(0, 6), st.integers(1, 2), max_size=7)  # t
 
 @settings(deadline=None)
 @given(REPLIES, REPLIES)
-def test_replies_are_united_in_any_order(one: dict[int, int], other: dict[int, int]) -> None:
+def test_responses_are_united_in_any_order(one: dict[int, int], other: dict[int, int]) -> None:
     with TemporaryDirectory() as place:
         stores = []
         for number, replies in enumerate((one, other)):
             stores.append(Path(place) / str(number))
             with entry_of(stores[-1], 0).lock_for_writing() as writer:
                 for request, tokens in replies.items():
-                    responses.append(writer, request, Answer(f"reply {request}", (), True, usage=Usage(tokens, 1)))
+                    responses.append(writer, request, Answer(f"response {request}", (), True, usage=Usage(tokens, 1)))
         forward, backward = Path(place) / "forward", Path(place) / "backward"
         for into, order in ((forward, stores * 2), (backward, stores[::-1])):
             for store in order:
@@ -138,7 +138,7 @@ def test_replies_are_united_in_any_order(one: dict[int, int], other: dict[int, i
         assert contents(forward) == contents(backward)
         found = responses.read_stored(entry_of(forward, 0))
         assert {place: reply.text for place, (reply, _) in found.items()} == {
-            place: f"reply {place}" for place in {*one, *other}
+            place: f"response {place}" for place in {*one, *other}
         }
 
 

@@ -1,4 +1,4 @@
-"""The key in a good reply of a server: replaced in every text that is kept; a key that is a plain word is no secret."""
+"""The key in a good response: replaced in every text that is kept; a key that is a plain word is no secret."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""A reply that the token limit cut is no answer, unless the answer was complete before, in every protocol of words."""
+"""A truncated response is no answer, unless the answer was complete before, in every protocol of words."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -58,7 +58,7 @@ def test_a_complete_answer_that_cannot_be_read_is_unparsed(sit: Any, talker: Any
     assert outcomes(found, [0], 12) == OutcomeCounts(unparsed=1)
 
 
-def test_every_round_of_repeats_has_its_truncated_replies(sit: Any, talker: Any) -> None:
+def test_every_round_of_repeats_has_its_truncated_responses(sit: Any, talker: Any) -> None:
     found = MultipleChoice().predict(sit(talker(cut("Let me think: B")), [0, 1], "multiple_choice", TWELVE, epochs=2))
     assert [each.truncated for each in found.epochs] == [{0, 1}, {0, 1}]
 

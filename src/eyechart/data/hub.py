@@ -139,7 +139,7 @@ def _check_transform(text: str, table: Any, plain: Any, label: str) -> tuple[str
                 f"Row {row} of {text} has the label {value!r}, and {new_label!r} by the transform of the table, which "
                 "is not applied: leave it out, or change labels with map."
             )
-    return ("the transform of the table is not applied: images and labels are those of its columns.",)
+    return ("the transform of the table is not applied: images and labels come from its columns.",)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A server that repeats the request's key in a good reply: the key is in no file and on no line."""
+"""A server that repeats the request's key in a good response: the key is in no file and on no line."""
 
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ def files_with_key(*folders: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("place", ["content", "model"])
-def test_a_key_in_a_good_reply_is_written_nowhere(exam: Any, place: str) -> None:
+def test_a_key_in_a_good_response_is_written_nowhere(exam: Any, place: str) -> None:
     server = exam.server
     if place == "content":
         server.answer = lambda asked: f"B, and you sent {asked.key}"

@@ -1,4 +1,4 @@
-"""Replies about one image each are stored by image: limits and seeds share them as far as the questions are equal."""
+"""Responses about one image each are stored by image: limits and seeds share them where the questions are equal."""
 
 from collections.abc import Callable
 from dataclasses import replace
