@@ -9,7 +9,7 @@ import pytest
 pytestmark = pytest.mark.deep
 
 MLLM, SPLIT = "hf[toybox-mllm]", "realbirdid/sample-drawn/"
-OPTIONS = (f"--eye-model={MLLM}", "--eye-limit=10", "--eye-set=abstention.prompt_set=mine.toml")
+OPTIONS = (f"--eye-model={MLLM}", "--eye-limit=6", "--eye-set=abstention.prompt_set=mine.toml")
 WORDS = """
 naive = ["What species of bird is in this image?", "Tell me the species of this bird."]
 refuse = ["What species is it? If unsure, refuse and say why.", "Which bird? Rather decline than guess."]
