@@ -149,7 +149,7 @@ def test_empty() -> None:
 
 
 def test_not_an_image() -> None:
-    assert "<!DOCTYPE ht" in refused(b"<!DOCTYPE html><p>Not found")
+    assert "is a web page" in refused(b"<!DOCTYPE html><p>Not found")
 
 
 def test_corrupt() -> None:
@@ -250,3 +250,24 @@ def test_a_damaged_png_with_long_texts_is_damaged() -> None:
 def test_a_photograph_of_108_million_pixels() -> None:
     data = saved(Image.new("1", (12_000, 9_000)))
     assert decode_image(data, "a").size == (12_000, 9_000)
+
+
+@pytest.mark.parametrize("exif", [b"Exif\0\0garbage", b"Exif\0\0II*\0\xff\xff\xff\xff", b"Exif\0\0", b"garbage"])
+@pytest.mark.parametrize("upright", [True, False])
+def test_a_picture_whose_exif_is_broken_is_whole(exif: bytes, upright: bool) -> None:
+    buffer = BytesIO()
+    Image.new("RGB", (8, 4), "red").save(buffer, "JPEG", exif=exif)
+    assert decode_image(buffer.getvalue(), "a.jpg", upright=upright).size == (8, 4)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"version https://git-lfs.github.com/spec/v1\n", "is a pointer of Git LFS in place of the file: run git lfs"),
+        (b"<!DOCTYPE html><html>", "is a web page"),
+        (b"\x1f\x8b\x08\0", "is compressed with gzip: unpack it"),
+    ],
+)
+def test_what_is_no_picture_is_called_what_it_is(content: bytes, message: str) -> None:
+    with pytest.raises(ImageError, match=f"Image a.jpg {message}"):
+        decode_image(content, "a.jpg")

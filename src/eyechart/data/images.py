@@ -23,6 +23,7 @@ from PIL import (
 )
 
 from eyechart.errors import ImageError
+from eyechart.text_files import HEAD, describe_content
 
 MAX_PIXELS = 178_956_970  # from which Pillow refuses a picture; telephones have 108 million
 MAX_ASPECT = 100
@@ -91,7 +92,7 @@ def _decode(data: bytes, kind: str, name: str, *, upright: bool) -> Image.Image:
         _check_size(image.size, name)
         image.load()
         rgb = to_rgb(image)
-        return rgb.transpose(_TURNS[turn]) if upright and (turn := _orientation(image)) in _TURNS else rgb
+        return rgb.transpose(_TURNS[turn]) if upright and (turn := _readable_orientation(image)) in _TURNS else rgb
 
 
 def without_texts(data: bytes) -> bytes:
@@ -127,6 +128,8 @@ def _kind(data: bytes, name: str) -> str:
         accept = Image.OPEN[kind][1]
         if accept is None or accept(data[:16]) is True:
             return kind
+    if why := describe_content(data[:HEAD]):
+        raise ImageError(f"Image {name} {why}.")
     raise ImageError(
         f"Image {name} is not in a format that is read here ({', '.join(FORMATS)}): it begins with {data[:12]!r}. "
         "Save it as one of these, or remove it from the data set."
@@ -163,6 +166,14 @@ def _orientation(image: Image.Image) -> int:
         exif = image.getexif()
     turn = exif.get(ExifTags.Base.Orientation)
     return turn if isinstance(turn, int) else 1
+
+
+def _readable_orientation(image: Image.Image) -> int:
+    """Return the orientation, 1 if EXIF cannot be read, which says nothing about the pixels."""
+    try:
+        return _orientation(image)
+    except Exception:  # whatever may stand where EXIF is expected
+        return 1
 
 
 def to_rgb(image: Image.Image) -> Image.Image:
