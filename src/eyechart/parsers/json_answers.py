@@ -13,12 +13,14 @@ from typing import Any
 
 from eyechart.parsers.folding import fold
 from eyechart.parsers.json_tokens import Token, replace_surrogates, tokenize
+from eyechart.parsers.languages import NOUNS
 from eyechart.parsers.parse_result import ParseResult
 from eyechart.parsers.text import word_set
 from eyechart.parsers.thinking import remove_thinking
 
 VERSION = 3
 ANSWERS = word_set("answer final_answer finalanswer correct_answer response result output prediction")
+ANSWERS |= frozenset(map(fold, NOUNS))
 LETTERS = ANSWERS | {"choice", "option", "letter", "label", "selected_option", "correct_option"}
 NAMES = ANSWERS | word_set("class class_name classname class_label predicted_class label category name object species")
 COUNTS = ANSWERS | {"count", "number", "total"}

@@ -50,7 +50,7 @@ PREFERRED = word_set(
 )
 DENIALS = word_set("not no neither nor none wrong incorrect isn't aren't doesn't don't cannot can't")
 LINKS = word_set("and or not no option options nor")
-TURN = word_set("actually wait instead rather sorry correction")
+TURN = word_set("actually wait instead rather sorry correction nein non não")
 CONTRADICTED = -1  # a label that contradicts the words around it
 WORDS_TOO = "ai"  # letters that are English words
 

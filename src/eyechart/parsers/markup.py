@@ -17,18 +17,22 @@ ASSISTANT = rf"{ROLE}(?:assistant|model)\b|<\|assistant\|>|\[/inst\]"
 OTHER_TURN = re.compile(rf"(?:{USER})(?:(?!{ASSISTANT})[\s\S])*")
 TOKEN = re.compile(
     rf"{ASSISTANT}|<\|[^<>|\s][^<>|\n]{{0,40}}\|>|</?s>|<(?:eos|bos|pad|unk|end_of_turn|start_of_turn|end_of_utterance"
-    r"|end_of_text|turn\||\|turn|0x0a)>|\[(?:eos|bos|sep|cls|pad|unk)\]"
+    r"|end_of_text|turn\||\|turn|0x0a)>|\[(?:eos|bos|eot|sep|cls|pad|unk)\]|▁"
 )
 SPEAKER = re.compile(r"\A\s*(?:(?:user|human)\s*:[\s\S]*\b)?(?:assistant\s*[:\n]|model\s*\n)\s*")
 
 REASONS = re.compile(
     r"<(reasons?|rationale|reflection|analysis|explanation|justification)>(?:(?!</\1>)[\s\S])*(?:</\1>|\Z)"
 )
+COLOUR = re.compile(r"\\\\?(?:textcolor|color) ?\{[^{}]*\}")
+BRACED = re.compile(r"\{\{([^{}]*)\}\}")
+BARE_BOX = re.compile(r"\\\\?box(?:ed)? ([a-z0-9])(?![a-z0-9])")
 STRUCK = re.compile(r"~~[^~\n]+~~|<(del|strike)>[^<>]*</\1>")
 FORMAT = re.compile(r"<(b|i|u|em|strong|code|span|font|mark|small|big|tt|ref)(?: [^<>]*)?>([^<>]*)</\1>")
 BLOCK = re.compile(r"</?(?:p|br|div|li|ul|ol|pre|h[1-6]|html|body|answer)(?: [^<>]*)?/?>")
 TAGGED = re.compile(
-    r"<\|begin_of_box\|>([^<{}]*)<\|end_of_box\|>|<((?:final[_ ]?)?answer|choice|option|letter|label|output|response"
+    r"<\|begin_of_box\|>([^<{}]*)<\|end_of_box\|>|<((?:final[_ ]?|correct[_ ]?)?answer|final|ans"
+    r"|selected|count|choice|option|letter|label|output|response"
     r"|result|solution|conclusion|class|class_?name|prediction)>([^<>{}]*)</\2>"
 )
 LATEX = (
@@ -56,6 +60,7 @@ def remove_markup(text: str, states: Callable[[str], bool]) -> str:
     """
     plain = TAGGED.sub(r"\\boxed{\1\3}", REASONS.sub("\n", text))
     plain = SPEAKER.sub("", TOKEN.sub("\n", OTHER_TURN.sub("\n", plain)))
+    plain = BARE_BOX.sub(r"\\boxed{\1}", BRACED.sub(r"{\1}", COLOUR.sub("", plain)))
     plain = STRUCK.sub(" ", plain)
     for _ in range(DEEPEST):
         inner = _unboxed(WRAPPED.sub(_unwrapped, FORMAT.sub(r"\2", plain)), states)

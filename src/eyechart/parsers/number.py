@@ -11,6 +11,7 @@ import re
 from unicodedata import category
 
 from eyechart.parsers import json_answers
+from eyechart.parsers.folding import fold_pattern
 from eyechart.parsers.no_image import lacks_image
 from eyechart.parsers.number_words import find_numbers, split_words
 from eyechart.parsers.parse_result import ParseResult
@@ -21,6 +22,15 @@ VERSION = 3
 STRICT = re.compile(r"[0-9]{1,9}")
 ONE_ANOTHER = re.compile(r"\bone another\b")
 TWICE = re.compile(r"(?<![\w-])([\w-]{1,20}) \(([\w-]{1,20})\)")
+BOUNDS = re.compile(  # and negations, of other languages
+    fold_pattern(
+        r"\b(?:mindestens|höchstens|maximal|weniger als|mehr als|au moins|au plus|plus de|moins de|al menos|más de"
+        r"|menos de|como mucho|pelo menos|mais de|no máximo|almeno|più di"
+        r"|meno di|al massimo|minstens|meer dan|minder dan"
+        r"|не менее|не более|более|больше|меньше|как минимум|co najmniej|en az|en fazla|nicht|pas|não|non|не|niet|nie)"
+        r" (?=\w)|(?:ليس|على الأقل|أكثر من|أقل من|कम से कम|से ज़्यादा|से अधिक)"
+    )
+)
 NO_IMAGE = re.compile(r"\bno (?:image|picture|photo)\b")  # not 0 of them
 
 
@@ -42,7 +52,7 @@ def _lenient(text: str) -> int | None:
         return None
     answer = answer_text(json_answers.unwrap(text, json_answers.COUNTS))
     answer = TWICE.sub(_once, ONE_ANOTHER.sub("each other", answer))
-    if lacks_image(answer):
+    if lacks_image(answer) or BOUNDS.search(answer):
         return None
     called = [_count(statement) for statement, *_ in stated_answers(answer)]
     if any(count is not None for count in called):

@@ -47,6 +47,7 @@ CONTINUED = re.compile(
     r"|\b(?:and|plus|with|are|is|also|possibly|maybe|perhaps|one|some|a few|several)(?: \w+)?"
     r" (?:more(?! \w+ly\b| than)|others)\b"
 )
+ONE_MORE = re.compile(r"\b(?:and|plus) another(?: one)?(?= ?(?:[.,;!?\n]|\Z))")
 THE_OTHER = re.compile(r"\b(?<!of )the other(?= (?:one|is|on|in|at|near|to)\b|[.,;]|\Z)|\+ ?[0-9a-z]")
 A_SHARE = word_set("each every either both per apiece")
 REFERS = re.compile(r"\b(?:another|the other)(?: one)?(?= (?:is|was|on|in|at|near|behind|beside|by|under|with|to)\b)")
@@ -87,7 +88,12 @@ def read_stated_count(answer: str) -> int | None:
     """
     value = _stated_count(answer)
     value = _stated_count(REFERS.sub("one", answer)) if value is None and REFERS.search(answer) else value
-    if value is None or _next_ordinal(answer) > value or (value == 1 and CONTINUED.search(answer)):
+    if (
+        value is None
+        or ONE_MORE.search(answer)
+        or _next_ordinal(answer) > value
+        or (value == 1 and CONTINUED.search(answer))
+    ):
         return None
     return value
 

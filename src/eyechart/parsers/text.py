@@ -8,9 +8,11 @@ Source: the failures of published scorers in arXiv 2603.06578 (answers outside t
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import zip_longest
 from typing import TypeVar
 
 from eyechart.parsers.folding import fold
+from eyechart.parsers.languages import translate_introductions
 from eyechart.parsers.markup import remove_markup
 from eyechart.parsers.thinking import remove_thinking
 
@@ -73,7 +75,7 @@ def answer_text(text: str) -> str:
     """
     folded = remove_markup(fold(remove_thinking(text)), _states).translate(EMPHASIS)
     lines = (" ".join(line.split()) for line in folded.splitlines())
-    return "\n".join(line for line in lines if line).replace(":\n", ": ")
+    return translate_introductions("\n".join(line for line in lines if line).replace(":\n", ": "))
 
 
 def _states(before: str) -> bool:
@@ -122,19 +124,20 @@ def split_sentences(text: str) -> list[str]:
 
 
 def stated_answers(text: str) -> Iterator[list[str]]:
-    """Yield the text after every 'answer is' or 'answer:' that is not negated or doubted: the rest of its sentence,
-    then the following sentences.
+    """Yield the text after every 'answer is' or 'answer:' that is not negated or doubted: the rest of its sentence up
+    to the next of them, then the following sentences.
 
     >>> list(stated_answers("i don't think the answer is a. the answer is b. it has fins."))
     [['b.', 'it has fins.']]
     """
     statements: list[list[str]] = [[]]
     for sentence in split_sentences(text):
-        *_, last = (None, *STATED.finditer(sentence))
-        if last:
-            sure = DOUBT.isdisjoint(split_words(sentence[: last.start()]))
-            statements.append([sentence[last.end() :] if sure else ""])
-        else:
+        cues = [*STATED.finditer(sentence)]
+        for cue, after in zip_longest(cues, cues[1:]):
+            end = after.start() if after else len(sentence)
+            sure = DOUBT.isdisjoint(split_words(sentence[: cue.start()]))
+            statements.append([sentence[cue.end() : end] if sure else ""])
+        if not cues:
             statements[-1].append(sentence)
     yield from (statement for statement in statements[1:] if statement[0])
 

@@ -37,6 +37,8 @@ ANSWER = re.compile(
     rf"\b(?:(?P<yes>yes|yeah|yep|yup)|nope|nah|(?<=\byes and )no|(?<=\byes or )no|no(?:{GOES_ON}|{NOT_A_NOUN}))\b"
 )
 
+OF_COURSE_NOT = re.compile(r"\b(?:yes|yeah)\b\W*(?:of course|certainly|definitely|absolutely) not\b")
+APART = re.compile(r"\b(?:yes|no) (?:for|to|in) [^.!?\n]{1,40}?[,;] ?(?:and |but )?(?:yes|no) (?:for|to|in)\b")
 PERHAPS = re.compile(rf"{ADVERB}(?:yes|yeah|yep|yup|no|nope|nah)\W+(?:(?:or|but|well),? )?(?:maybe|perhaps|possibly)\b")
 
 
@@ -55,7 +57,7 @@ def parse(text: str) -> ParseResult[bool]:
 
 
 def _lenient(answer: str) -> bool | None:
-    if lacks_image(answer):
+    if lacks_image(answer) or OF_COURSE_NOT.search(answer) or APART.search(answer):
         return None
     if (alone := SINGLE_WORDS.get(strip_punctuation(answer))) is not None:
         return alone
