@@ -152,7 +152,7 @@ def test_several_names_of_a_class_are_joined(paths: list[str]) -> None:
         (["blue\u200b", "blue", "red"], "have one name"),
         (["blu\udcff", "green", "red"], "has the class name .*, which is no UTF-8 text"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
 def test_class_names_that_are_none(paths: list[str], names: Any, message: str) -> None:
     with pytest.raises(EyechartError, match=message):

@@ -34,6 +34,10 @@ from eyechart.parsers.text import (
 
 VERSION = 3
 LABEL = re.compile(r"[(\[]?([a-z])((?: ?[)\]])*[.:,]?| -(?= ))(.*)", re.DOTALL)
+LONGEST_NAME = 300  # characters of a name with its label
+NAME_AND_LABEL = re.compile(
+    r"(?:(?P<first>[a-z]) ?/ ?)?(?P<name>[^\n]*?\S)(?: ?[(\[–/-]{1,2} ?(?P<last>[a-z])[)\]]?\.?)?"
+)
 AFFIRMED = re.compile(r" (?:is|seems|would be) (?:the )?(?:most )?(?:correct|right|best|likely|appropriate|answer)\b")
 REASON = re.compile(r",? (?:because|since|as (?:the|it|this)) ")
 OTHER = re.compile(r"[(\[]([a-z])[)\]]|\b([a-z])\)|\b(?:option|answer|choice|letter)(?: is|:)? ([a-z])\b(?! \w)")
@@ -76,9 +80,19 @@ def _index(letter: str, options: Sequence[str]) -> int | None:
 def _lenient(answer: str, options: Sequence[str]) -> int | None:
     if lacks_image(answer):
         return None
+    answer = _without_list(answer, options)
     whole = _choice(answer, options)
     chosen = whole if whole == CONTRADICTED else single_value([whole, *_statements(answer, options)])
     return None if chosen == CONTRADICTED else chosen
+
+
+def _without_list(answer: str, options: Sequence[str]) -> str:
+    """Return the answer without a repetition of all options in their order, each with its letter."""
+    if len(options) < 2:
+        return answer
+    names = (" ".join(fold(option).split()) for option in options)
+    items = (rf"[(\[]?{ascii_lowercase[index]}[)\].:]+ ?{re.escape(name)}\b" for index, name in enumerate(names))
+    return re.sub(r"[.,;|]?[ \n]?(?:- ?)?".join(items) + r"[.,;|]?", "\n", answer, count=1).strip()
 
 
 def _choice(answer: str, options: Sequence[str], *, stated: bool = False) -> int | None:
@@ -91,6 +105,7 @@ def _choice(answer: str, options: Sequence[str], *, stated: bool = False) -> int
     cues = {_verbatim(part, options) for part in (answer, body) if len(strip_punctuation(part)) > 1} - {None}
     if not cues:
         cues = {_named(answer, options, False), _named(body, options, scene), _labelled(answer, options, stated=called)}
+        cues.add(_named_and_labelled(body, options))
         cues |= set() if scene and body.startswith("a ") else {_labelled(body, options, stated=stated)}  # an article
     cues -= {None}
     return (cues.pop() if len(cues) == 1 else CONTRADICTED) if cues else None
@@ -105,6 +120,16 @@ def _named(answer: str, options: Sequence[str], scene: bool) -> int | None:
     alike = unique_indices(options, name_key).get(name_key(answer))
     article = answer.lstrip(EDGES).startswith("a ") and not scene
     return alike if not article or alike == 0 else None
+
+
+def _named_and_labelled(answer: str, options: Sequence[str]) -> int | None:
+    """Return the option of "goldfish (B)", "goldfish - B" and "B/goldfish", CONTRADICTED for another option's name."""
+    match = NAME_AND_LABEL.fullmatch(answer) if len(answer) <= LONGEST_NAME else None
+    own = _index(match["first"] or match["last"] or "", options) if match else None
+    if match is None or own is None:
+        return None
+    named = unique_indices(options, name_key).get(name_key(match["name"]))
+    return own if named == own else None if named is None else CONTRADICTED
 
 
 def _labelled(answer: str, options: Sequence[str], *, stated: bool = False) -> int | None:

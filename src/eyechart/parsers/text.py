@@ -28,7 +28,10 @@ SENTENCE = re.compile(r"\n|(?<=[.!?]) (?![#\d])")
 WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
 
 LINK = r"(?: is| would be| should be| must be)"
-OPENING = r"(?:(?:so|thus|therefore|hence|sure|okay|ok|well|certainly|of course|overall|in conclusion)[,.!:]? )?"
+OPENING = (
+    r"(?:(?:so|thus|therefore|hence|sure|okay|ok|well|certainly|definitely|clearly|of course|overall|in conclusion|hmm+"
+    r"|(?:based on|looking at|judging by|from) (?:the|this) (?:image|picture|photo))[,.!:]? )?"
+)
 OPINION = r"(?:i(?:'d| would|'ll| will)? (?:say|choose|pick|select|go with|think|believe|guess)(?: that)?:? )?"
 TITLE = r"(?:(?:the|my) )?(?:final |correct |best |right |most likely )?"
 NOUN = r"(?:answer|option|choice|letter|class name|class|label|category|prediction|match|guess)"
@@ -132,11 +135,12 @@ def stated_answers(text: str) -> Iterator[list[str]]:
     """
     statements: list[list[str]] = [[]]
     for sentence in split_sentences(text):
-        cues = [*STATED.finditer(sentence)]
+        cues, sure, read = [*STATED.finditer(sentence)], True, 0
         for cue, after in zip_longest(cues, cues[1:]):
             end = after.start() if after else len(sentence)
-            sure = DOUBT.isdisjoint(split_words(sentence[: cue.start()]))
+            sure = sure and DOUBT.isdisjoint(split_words(sentence[read : cue.start()]))
             statements.append([sentence[cue.end() : end] if sure else ""])
+            read = cue.start()
         if not cues:
             statements[-1].append(sentence)
     yield from (statement for statement in statements[1:] if statement[0])

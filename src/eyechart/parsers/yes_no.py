@@ -28,7 +28,7 @@ from eyechart.parsers.text import (
 VERSION = 3
 WORDS = dict.fromkeys(word_set("yes yeah yep yup"), True) | dict.fromkeys(word_set("no nope nah"), False)
 SINGLE_WORDS = WORDS | {"y": True, "n": False}
-ADVERB = r"(?:(?:definitely|absolutely|clearly|probably|obviously)[, ] ?)?"
+ADVERB = r"(?:(?:definitely|absolutely|clearly|probably|obviously|unfortunately|sadly|sorry|hmm+)[, ] ?)?"
 YES = re.compile(rf"{ADVERB}(?:yes|yeah|yep|yup)\b(?![-'/])")
 GOES_ON = r"(?=[^\w\s]|\n|$| (?:there|it|this|that|the|they|he|she|we|i)\b| [-(])"  # not followed by a noun
 NO = re.compile(rf"{ADVERB}(?:no|nope|nah)\b(?![-'/]|\. ?#?\d){GOES_ON}")
