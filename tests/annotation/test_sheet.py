@@ -23,7 +23,7 @@ HOSTILE = (
     "<img src=x onerror=\"document.title='pwned'\">",
     "<!--<script>",
     "{{code}} &lt;b&gt; ' \" \\u003c",
-    "a\u202eb\nc\x00",
+    "a\u202eb\nc\x07",
 )
 
 
@@ -150,7 +150,7 @@ def test_hostile_names_are_only_text(world: Any, hostile: Path) -> None:
     assert {*sheet.of("sheet")}.isdisjoint("<>&")  # a browser ends scripts in more ways than a parser knows
     shown = {name for names in json.loads(sheet.of("sheet"))["items"] for name in names}
     assert {"<!--<script> 2", "{{code}} &lt;b&gt; ' \" \\u003c 3"} <= shown
-    assert not any(set(name) & set("\u202e\x00\n") for name in shown)
+    assert not any(set(name) & set("\u202e\x07\n") for name in shown)
 
 
 def test_the_key_of_another_sheet_is_not_lost(world: Any) -> None:
