@@ -4,7 +4,8 @@ Notepad, Excel and PowerShell write such marks. Text of another encoding is refu
 """
 
 import gzip
-from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, getincrementaldecoder
+from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -47,6 +48,8 @@ def check_text(data: bytes, name: object, error_class: type[EyechartError] = Dat
     """Raise an error of `error_class` for what is no text: a compressed file, a workbook, or UTF-16 without a mark."""
     if why := describe_content(data[:HEAD]) if data else "":
         raise error_class(f"{name} {why}.")
+    if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        raise error_class(f"{name} begins as UTF-16, but cannot be read as UTF-16: save it as UTF-8 text.")
     if b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
         raise error_class(
@@ -84,16 +87,19 @@ def decode_text(data: bytes, name: object, error_class: type[EyechartError] = Da
         ) from error
 
 
-def open_text(path: Path) -> TextIO:
+def open_text(path: Path, error_class: type[EyechartError] = DataError) -> TextIO:
     """Open a text file, or one that gzip compressed, as `utf8_bytes` decodes it; line ends are kept.
 
-    Raises DataError for what is no text.
+    Raises an error of `error_class` for what is no text.
     """
     compressed = path.suffix.lower() == ".gz"
     with gzip.open(path) if compressed else path.open("rb") as file:
         data = file.read(FIRST)
     encoding = "utf-16" if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig"
-    check_text(utf8_bytes(data), path)
+    if encoding == "utf-16":
+        with suppress(UnicodeDecodeError):  # the last character may be cut off
+            data = getincrementaldecoder("utf-16")().decode(data).encode()
+    check_text(utf8_bytes(data), path, error_class)
     if compressed:
         return gzip.open(path, "rt", encoding=encoding, newline="")
     return path.open(encoding=encoding, newline="")

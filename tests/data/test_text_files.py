@@ -19,7 +19,7 @@ from eyechart.gate.policy import read_policy
 from eyechart.models.served.prices import read_prices
 from eyechart.oodbench.training_corpus import read_synonyms
 from eyechart.protocol.prompts import get_prompt
-from eyechart.text_files import decode_text
+from eyechart.text_files import decode_text, open_text
 
 Read = Callable[[Path], Any]
 
@@ -84,3 +84,11 @@ def test_what_is_no_text_is_called_what_it_is(
     (tmp_path / name).write_bytes(change(text.encode()))
     with pytest.raises(EyechartError, match=message):
         read(tmp_path / name)
+
+
+def test_a_large_table_in_utf_16_is_read_wherever_its_first_part_ends(tmp_path: Path) -> None:
+    for start in range(2):
+        text = "a" * start + "😀" * 20_000
+        (tmp_path / "table.csv").write_bytes(text.encode("utf-16"))
+        with open_text(tmp_path / "table.csv") as file:
+            assert file.read() == text

@@ -157,7 +157,7 @@ CHANGED: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "digit": (pair(0, flags="04"), f"{FIRST} has the flags '04', expected one digit from 0 to 3 for each of 2 det"),
     "letter": (pair(0, flags="0०"), "expected one digit from 0 to 3"),
     "few flags": (pair(0, flags="0"), f"{FIRST} has the flags '0', expected one digit from 0 to 3 for each of 2 det"),
-    "other flags": (pair(0, flags="12"), f"{FIRST} is of the set ID, and its flags '12' are those of OOD-H"),
+    "other flags": (pair(0, flags="12"), f"{FIRST} is of the set ID, and its flags '12' belong to OOD-H"),
     "not there": (pair(0, key="s00"),
         f"pair 0 says that '{CREAM}' is present in s00, which contradicts the annotation (1 such pairs"),
     "there": (pair(0, present=False), f"pair 0 says that '{CREAM}' is absent in s02, which contradicts the annotation"),

@@ -55,7 +55,7 @@ def read_lines(
     """
     end = 0
     try:
-        with open_text(path) as file:
+        with open_text(path, ModelError) as file:
             reader = csv.reader(file, strict=True)
             header = next(reader, [])
             if not {*columns} <= {*header} or (either and {*either}.isdisjoint(header)):
