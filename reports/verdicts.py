@@ -9,7 +9,6 @@ from pathlib import Path
 from eyechart.errors import SpecError
 from eyechart.gate.changed_data import describe_changed_samples
 from eyechart.gate.compare import (
-    SLICES,
     MetricComparison,
     compare_metrics,
     differences,
@@ -112,9 +111,8 @@ def sort_key(item: tuple[Key, Verdict]) -> tuple[int, float, float, Key, str]:
 def verdict_cells(verdict: Verdict) -> Row:
     """Return the cells of one metric: before, after, change, counts, p-values, test and verdict."""
     comparison = verdict.comparison
-    has_counts = comparison.is_proportion or comparison.family == SLICES
     style = PERCENT if is_percent_change(comparison) else FRACTION
-    counts: tuple[Cell, Cell] = (comparison.n_lost, comparison.gained) if has_counts else (None, None)
+    counts: tuple[Cell, Cell] = (comparison.n_lost, comparison.gained) if comparison.counts_samples else (None, None)
     return (
         *(NumberCell(value, style=style) for value in (comparison.before, comparison.after)),
         change_cell(comparison),

@@ -107,6 +107,11 @@ class MetricComparison:
         return bool(self.changes) and self.method in (MCNEMAR, SIGN_FLIPS)
 
     @property
+    def counts_samples(self) -> bool:
+        """Whether samples that were lost and gained are counted: it compares outcomes of samples."""
+        return self.is_proportion or self.family == SLICES or self.method == BETTING
+
+    @property
     def changed_samples(self) -> object:
         """A key that is equal for metrics whose changes are the same samples."""
         return (self.lost, self.gained, self.n, self.before) if self.lost else self.name

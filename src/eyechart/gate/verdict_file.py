@@ -42,8 +42,10 @@ class MetricVerdict(msgspec.Struct, frozen=True, kw_only=True):
     low: Annotated[float | None, doc("Lower end of the 95 % interval of the change, null without one.")]
     high: Annotated[float | None, doc("Upper end of the 95 % interval of the change, null without one.")]
     n: Annotated[int, doc("Number of samples that both sides have.")]
-    lost: Annotated[int, doc("Number of samples that became wrong, 0 for a metric that counts no samples.")]
-    gained: Annotated[int, doc("Number of samples that became correct, 0 for a metric that counts no samples.")]
+    lost: Annotated[int | None, doc("Number of samples that became wrong, null for a metric that counts no samples.")]
+    gained: Annotated[
+        int | None, doc("Number of samples that became correct, null for a metric that counts no samples.")
+    ]
     p: Annotated[float | None, doc("Two-sided p-value of this metric alone, null if it cannot be tested.")]
     p_adjusted: Annotated[float | None, doc("The p-value adjusted for all metrics of the family.")]
     test: Annotated[str, doc("Name of the test of this metric alone.")]
@@ -173,8 +175,8 @@ def summarise_metric(verdict: Verdict) -> MetricVerdict:
         low=number_or_none(interval.low) if interval else None,
         high=number_or_none(interval.high) if interval else None,
         n=comparison.n,
-        lost=comparison.n_lost,
-        gained=comparison.gained,
+        lost=comparison.n_lost if comparison.counts_samples else None,
+        gained=comparison.gained if comparison.counts_samples else None,
         p=number_or_none(comparison.p),
         p_adjusted=number_or_none(verdict.adjusted),
         test=comparison.method,

@@ -12,7 +12,7 @@ from eyechart.estimates import score_estimates
 from eyechart.gate.compare import SCORES, compare_metrics
 from eyechart.gate.messages import count_verdicts, describe_session
 from eyechart.gate.pooled import pool_models
-from eyechart.gate.verdict_file import summarise_session
+from eyechart.gate.verdict_file import summarise_metric, summarise_session
 from eyechart.gate.verdicts import Rule, decide, parse_gates, session_verdict
 from eyechart.metrics.proper_scores import LEAST, brier_scores, sign_flip_mean_p
 
@@ -95,6 +95,8 @@ def test_the_comparison_is_that_of_the_scores_of_each_image(compared: Any) -> No
 def test_a_confidence_regression_is_said_and_fails_nothing_unless_asked(compared: Any) -> None:
     verdicts = decide(compared(), Rule())
     assert [verdict.decision for verdict in verdicts] == ["inconclusive", *["confidence regression"] * 2]
+    assert [summarise_metric(verdict).lost for verdict in verdicts][1:] == [None, None]  # scores count no samples
+    assert summarise_metric(verdicts[0]).lost is not None
     assert not any(verdict.regression for verdict in verdicts)
     assert session_verdict(verdicts) == "inconclusive"
     assert describe_session(verdicts).endswith("; confidence regression in 1 case")
