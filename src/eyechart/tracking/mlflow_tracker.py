@@ -107,7 +107,7 @@ def valid_names(names: Iterable[str]) -> dict[str, str]:
     valid: dict[str, str] = {}
     for name in names:
         parts = re.sub(r"\s+(?=\.)", "", re.sub(r"[^\w./: -]+", " ", name)).split("/")
-        words = "/".join(part.strip() for part in parts if part.strip(" ."))  # MLflow takes a name for a path
+        words = "/".join(" ".join(part.split()) for part in parts if part.strip(" ."))  # MLflow takes a name for a path
         if not words or words in valid.values() or len(words) > MAX_NAME:
             digest = sha256(name.encode()).hexdigest()[:8]
             words = f"{words[: MAX_NAME - 9]} {digest}"

@@ -111,7 +111,7 @@ def cut(numbers: Sequence[int], size: int, workers: int = 1) -> list[WorkUnit]:
 
     >>> [work_unit.numbers for work_unit in cut([3, 4, 8], 2)]
     [(3, 4), (8,)]
-    >>> [len(work unit.numbers) for work unit in cut(range(64), 2, workers=2)]
+    >>> [len(work_unit.numbers) for work_unit in cut(range(64), 2, workers=2)]
     [8, 6, 6, 4, 4, 4, 4, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2]
     """
     cuts, start = list[WorkUnit](), 0
