@@ -34,6 +34,11 @@ class IndexEntry(msgspec.Struct, frozen=True, array_like=True, gc=False):
     multi_hot: bool = False
     label_at: tuple[int, int] | None = None
 
+    @property
+    def location(self) -> str:
+        """The key, with the file that it is in if there is one, as messages have it."""
+        return f"{self.key} in {self.path}" if self.path else self.key
+
 
 @dataclass(frozen=True)
 class FileSource:
@@ -182,10 +187,6 @@ def _check_names(place: Path | str, names: Sequence[str]) -> None:
             ) from error
 
 
-def _where(entry: IndexEntry) -> str:
-    return f" in {entry.path}" if entry.path else ""
-
-
 def _check_keys(place: Path | str, entries: Sequence[IndexEntry]) -> None:
     entry_by_key: dict[str, IndexEntry] = {}
     for entry in entries:
@@ -201,6 +202,6 @@ def _check_range(place: Path | str, entries: Sequence[IndexEntry], classes: int)
         for label in (entry.label,) if entry.labels is None else entry.labels:
             if not 0 <= label < classes:
                 raise DataError(
-                    f"{place}: sample {entry.key}{_where(entry)} has the label {label}, expected 0 to {classes - 1}: "
+                    f"{place}: sample {entry.location} has the label {label}, expected 0 to {classes - 1}: "
                     "correct the label or the class names."
                 )

@@ -110,9 +110,8 @@ def _in_order(names: Any, what: str) -> Any:
         )
     if not isinstance(names, Mapping):
         return names
-    by_text = all(
-        map(_is_text, names.values())
-    )  # names by number, also as texts in JSON; else torchvision's class_to_idx
+    # names by number, where JSON has texts as numbers; else numbers by name, as torchvision's class_to_idx
+    by_text = all(map(_is_text, names.values()))
     numbers = _numbers(names if by_text else names.values())
     if numbers is None or sorted(numbers) != [*range(len(names))]:
         raise DataError(f"The {what} have other numbers than 0 to {len(names) - 1}: give a list of names.")

@@ -30,9 +30,8 @@ def read_lists(place: Path | str, entries: Sequence[IndexEntry], classes: int) -
                 hot[kind] = True
     if doubtful and hot[True] == hot[False]:
         first = doubtful[0]
-        where = f"{first.key} in {first.path}" if first.path else first.key
         raise DataError(
-            f"{place}: sample {where} has the labels {list(first.labels or ())} of {classes} "
+            f"{place}: sample {first.location} has the labels {list(first.labels or ())} of {classes} "
             "classes: are they the numbers of its classes, or 1 for each class that holds? Write an array of the type "
             "bool, True for each class that holds."
         )

@@ -166,7 +166,7 @@ def _count(folder: Path, names: Sequence[str]) -> int:
 def _map_to_subset(folder: Path, entry: IndexEntry, subset: Sequence[int]) -> IndexEntry:
     if not 0 <= entry.label < len(subset):
         raise DataError(
-            f"{folder}: sample {entry.key} in {entry.path} has the label {entry.label}, expected 0 to "
+            f"{folder}: sample {entry.location} has the label {entry.label}, expected 0 to "
             f"{len(subset) - 1} for the names in classnames.txt: correct the label or the names."
         )
     return msgspec.structs.replace(entry, label=subset[entry.label])

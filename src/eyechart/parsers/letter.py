@@ -88,10 +88,14 @@ def _lenient(answer: str, options: Sequence[str]) -> int | None:
 
 def _without_list(answer: str, options: Sequence[str]) -> str:
     """Return the answer without a repetition of all options in their order, each with its letter."""
-    if len(options) < 2:
+    if len(options) < 2 or len(answer) < 2 * len(options):  # it has a letter and a sign for each option
         return answer
-    names = (" ".join(fold(option).split()) for option in options)
-    items = (rf"[(\[]?{ascii_lowercase[index]}[)\].:]+ ?{re.escape(name)}\b" for index, name in enumerate(names))
+    items: list[str] = []
+    for letter, option in zip(ascii_lowercase, options, strict=False):
+        name = " ".join(fold(option).split())
+        if name not in answer:  # a pattern for the options of each question takes long to compile
+            return answer
+        items.append(rf"[(\[]?{letter}[)\].:]+ ?{re.escape(name)}\b")
     return re.sub(r"[.,;|]?[ \n]?(?:- ?)?".join(items) + r"[.,;|]?", "\n", answer, count=1).strip()
 
 
@@ -129,7 +133,7 @@ def _named_and_labelled(answer: str, options: Sequence[str]) -> int | None:
     if match is None or own is None:
         return None
     named = unique_indices(options, name_key).get(name_key(match["name"]))
-    return own if named == own else None if named is None else CONTRADICTED
+    return named if named in (own, None) else CONTRADICTED
 
 
 def _labelled(answer: str, options: Sequence[str], *, stated: bool = False) -> int | None:
