@@ -63,7 +63,7 @@ def teach(model: Any, processor: Any, lessons: Sequence[tuple[str, str]]) -> Non
     taught = (place >= starts) & (place < whole["attention_mask"].sum(1, keepdim=True))
     last = int(taught.any(0).sum()) + 1  # the others' words are not taught
     labels = torch.where(taught, tokens, -100)[:, 1 - last :]
-    optimizer, threads = torch.optim.AdamW(model.model.language_model.parameters(), lr=1e-3), torch.get_num_threads()
+    optimizer, threads = torch.optim.AdamW(model.model.language_model.parameters(), lr=2e-3), torch.get_num_threads()
     with torch.no_grad():
         seen = model.model.get_image_features(pixel_values=whole["pixel_values"], return_dict=True)
     torch.set_num_threads(1)
