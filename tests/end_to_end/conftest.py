@@ -157,9 +157,9 @@ def table(made: Callable[[str], Sequence[Table]]) -> Callable[[str], Rows]:
 
 VLLM = "vllm[toybox-mllm]"
 CLASSES = "toybox/sample-cutouts/ and (mcq or closed_world or open_world or multiple_choice or posterior)"
-FEW = ("--eye-limit=12", "-k", f"realbirdid/sample-drawn/ or {CLASSES}")
+FEW = ("--eye-limit=6", "-k", f"realbirdid/sample-drawn/ or {CLASSES}")
 PAIRS = "sample-coco/ and (existence or progression)"
-MORE = ("--eye-limit=12", "-k", f"({PAIRS}) or (sample-cutouts/vllm and closed_world and not plus)")
+MORE = ("--eye-limit=6", "-k", f"({PAIRS}) or (sample-cutouts/vllm and closed_world and not plus)")
 ORDERS = ("prompt_order=all", "structured_output=enforced", "images_per_request=1,3")
 PROMPTS = """
 naive = ["What species of bird is in this image?", "Tell me the species of this bird."]

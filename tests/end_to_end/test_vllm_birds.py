@@ -11,7 +11,7 @@ pytestmark = pytest.mark.deep
 
 HF, VLLM = "hf[toybox-mllm]", "vllm[toybox-mllm]"
 IN_WORDS, BY_NUMBER = ("abstention", "free_form"), ("flat_list", "species")
-IMAGES = 12
+IMAGES = 6
 TABLES = ("T2", "T3", "T4", "T5")
 FIGURES = tuple(f"F{number}" for number in (*range(3, 12), *range(16, 20)))
 OVER_MODELS = ("T5", "F3", "F6")  # no model stands in these
@@ -53,7 +53,7 @@ def test_each_engine_is_asked_in_every_way(engine_runs: Any) -> None:
 def test_they_say_the_same_words_and_are_understood_alike(engine_runs: Any, protocol: str) -> None:
     said = engine_runs.rows(HF, protocol)
     assert engine_runs.rows(VLLM, protocol) == said
-    assert len({row["response"] for row in said}) > 5
+    assert len({row["response"] for row in said}) > 3
     assert len({row["stated_reason" if protocol == "abstention" else "prediction"] for row in said}) > 1
 
 
