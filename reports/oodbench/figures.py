@@ -101,7 +101,8 @@ def draw_equivalences(pool: Runs, labels: str | None) -> "Figure":
 def draw_difference(ax: "Axes", result: Equivalence) -> None:
     """Draw one panel of Figure 10: the resamples, their central 90 % shaded, the margins dashed."""
     if (draws := drop_nan(result.bootstrap_samples)).size:
-        ax.hist(100 * draws, bins=40, color="tab:blue" if result.equivalent else "tab:orange")
+        colour = "tab:blue" if result.equivalent else "tab:orange"
+        ax.hist(100 * draws, bins=40, histtype="stepfilled", color=colour)  # one shape, drawn faster than 40 bars
         ax.axvspan(100 * result.ci.low, 100 * result.ci.high, color="tab:gray", alpha=0.3)
     for margin in () if np.isnan(result.eta) else (-result.eta, result.eta):
         ax.axvline(100 * margin, color="tab:red", linestyle="--", linewidth=1)

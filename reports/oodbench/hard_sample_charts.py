@@ -76,7 +76,7 @@ def draw_baseline(ax: "Axes", name: str, test: ResamplingTest) -> None:
     """Draw a histogram of resampled hard samples, with OOD-H as a line."""
     scale, label = SCALES[name]
     drawn = scale * test.baseline[~np.isnan(test.baseline)]
-    ax.hist(drawn, 30, color="tab:blue", label="hard samples")
+    ax.hist(drawn, 30, histtype="stepfilled", color="tab:blue", label="hard samples")
     if not np.isnan(test.statistic):
         ax.axvline(scale * test.statistic, color="red", linestyle="--", label=f"OOD-H, p = {test.p:.4f}")
     ax.set_xlabel(label, fontsize=8)

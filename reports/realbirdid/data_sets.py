@@ -167,7 +167,7 @@ def draw_species(part: "SubFigure", page: Page, _: Runs) -> None:
     counts = species_counts(page)
     for ax, name, colour in zip(part.subplots(1, 2), (PER_OBSERVATION, PER_GENUS), COLOURS, strict=True):
         numbers = counts.loc[counts["Of"] == name, NUMBER]
-        ax.hist(numbers, bins=min(40, max(1, numbers.nunique())), color=colour)
+        ax.hist(numbers, bins=min(40, max(1, numbers.nunique())), histtype="stepfilled", color=colour)
         ax.set_xlabel(f"species per {name}", fontsize=8)
         ax.set_ylabel(f"number (n={len(numbers):,})", fontsize=8)
         ax.tick_params(labelsize=7)

@@ -13,7 +13,7 @@ from eyechart.metrics.intervals import wilson
 from eyechart.metrics.resampling import cluster_bootstrap_totals, exchange_totals, percentile_interval
 from eyechart.metrics.yes_no import MEASURES, confusion_measures
 
-WORLDS = 300  # where pairs are drawn in place of images, at most 77 per cent are covered: 7 standard errors too few
+WORLDS = 200  # where pairs are drawn in place of images, at most 77 per cent are covered: 6 standard errors too few
 IMAGES = 200
 ERROR = np.sqrt(0.05 * 0.95 / WORLDS)  # of a simulated share of 5 per cent
 CASES = [(1, 1.5), (6, 1.5)]  # mean pairs of an image, standard deviation of the image's effect

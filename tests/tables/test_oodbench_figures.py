@@ -1,6 +1,5 @@
 """Figures 9, 10 and 13 of OODBench: SVG that parses and has its models."""
 
-from dataclasses import replace
 from functools import cache
 from xml.etree import ElementTree
 
@@ -27,30 +26,34 @@ def asked(module_existing):
 
 @pytest.fixture(scope="module")
 def draw_figure(asked, tmp_path_factory):
-    """Draw a figure and return its file and its texts."""
+    """Draw a figure and return its texts."""
 
-    def draw_figure(name, references=()):
+    def draw_figure(name):
         folder = tmp_path_factory.mktemp("figure")
-        path = draw(name, replace(asked.pool(), references=references), None, folder / "figure.svg", folder)
-        return path, [text.text for text in ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text")]
+        return read_texts(draw(name, asked.pool(), None, folder / "figure.svg", folder))
 
     return draw_figure
 
 
+def read_texts(path):
+    """Return the texts of an SVG file."""
+    return [text.text for text in ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text")]
+
+
 @pytest.fixture(scope="module")
 def drawn(draw_figure):
-    """Return the file and the texts of a figure that is drawn once."""
+    """Return the texts of a figure that is drawn once."""
     return cache(draw_figure)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_figure_names_every_model(drawn, name):
-    _, texts = drawn(name)
+    texts = drawn(name)
     assert all(any(model in (text or "") for text in texts) for model in ("hf[a]", "hf[$b$]", "hf[c]"))
 
 
 def test_figure_9_has_a_violin_panel_a_measure_and_set_with_p(drawn):
-    _, texts = drawn("oodbench-F9")
+    texts = drawn("oodbench-F9")
     titles = [text for text in texts if text and "ID −" in text]
     assert sorted({*titles}) == sorted(
         f"{measure}, ID − {name}"
@@ -60,24 +63,21 @@ def test_figure_9_has_a_violin_panel_a_measure_and_set_with_p(drawn):
     assert sum((text or "").startswith("p=") for text in texts) == len(titles) * 3 * 2  # models and divisions
 
 
-def test_figure_10_has_the_models_that_are_no_reference(drawn):
-    _, texts = drawn("oodbench-F10", references=("hf[a]", "hf[$b$]"))
-    assert not any("hf[a]" in (text or "") for text in texts)
-    assert sum((text or "").endswith("equivalent") for text in texts) == 2 * 2 * 5  # two divisions, two sets
-
-
 def test_figure_13_has_both_measures(drawn):
-    _, texts = drawn("oodbench-F13")
+    texts = drawn("oodbench-F13")
     assert {"Accuracy (%), with the 95 % interval", "F1 (%), with the 95 % interval", "number of detectors"} <= {*texts}
     assert "oodbench/coco, OOD-H, main benchmark, n=16" in texts
 
 
-def test_references_of_the_command_line_reach_the_figure(asked, capsys, tmp_path):
+def test_the_command_line_draws_figure_10_of_the_models_that_are_no_reference(asked, capsys, tmp_path):
     asked.pool()
     given = ["figure", "oodbench-F10", str(asked.folder), "--out", str(tmp_path / "f.svg"), "--reference"]
     assert main([*given, "hf[x]"]) == 2
     assert "--reference=hf[x] is no model" in capsys.readouterr().err
-    assert main([*given, "hf[c]"]) == 0
+    assert main([*given, "hf[a]", "--reference", "hf[$b$]"]) == 0
+    texts = read_texts(tmp_path / "f.svg")
+    assert not any("hf[a]" in (text or "") for text in texts)
+    assert sum((text or "").endswith("equivalent") for text in texts) == 2 * 2 * 5  # two divisions, two sets
 
 
 def test_sets_without_answers_are_drawn_empty(existing, tmp_path):
