@@ -8,6 +8,7 @@ Source: the failures of published scorers in arXiv 2603.06578 (answers outside t
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import zip_longest
 from typing import TypeVar
 
@@ -70,6 +71,7 @@ UNCERTAIN = re.compile(
 )
 
 
+@lru_cache(maxsize=256)  # an answer is normalized for several parsers in a row, and many answers are equal
 def answer_text(text: str) -> str:
     r"""Return the normalized answer: after any thinking, folded, without emphasis, with single spaces and line breaks.
 
