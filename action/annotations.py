@@ -7,12 +7,12 @@ from pathlib import Path
 
 import msgspec
 
-from eyechart.gate.messages import format_p_value
-from eyechart.gate.policy import ADVISORY
-from eyechart.gate.value_texts import format_values
-from eyechart.gate.verdict_file import MetricVerdict, SessionVerdicts
-from eyechart.gate.verdicts import CONFIDENCE_REGRESSION, IMPROVEMENT, REGRESSION, TOLERATED
-from eyechart.records import full_name
+from eyechart.gate.policy.tiers import ADVISORY
+from eyechart.gate.verdicts.decide import CONFIDENCE_REGRESSION, IMPROVEMENT, REGRESSION, TOLERATED
+from eyechart.gate.verdicts.value_texts import format_values
+from eyechart.gate.verdicts.verdict_file import MetricVerdict, SessionVerdicts
+from eyechart.gate.verdicts.verdict_messages import format_p_value
+from eyechart.results.records import full_name
 
 MOST = 10  # GitHub shows as many of a kind for a step
 ERROR, WARNING, NOTICE = LEVELS = "error", "warning", "notice"

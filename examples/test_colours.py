@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from eyechart_examples.protocol import ColourAnswers, word_accuracy
 
-from eyechart.classification.metrics import top1
-from eyechart.classification.predictions import ClassPredictions
-from eyechart.protocol.evaluate import Evaluate
+from eyechart.classification.answers.class_predictions import ClassPredictions
+from eyechart.classification.metrics.class_estimates import top1
+from eyechart.evaluation.evaluate import Evaluate
 
 
 def margin(predictions: ClassPredictions) -> np.ndarray:

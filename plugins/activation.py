@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.paths import run_name
+from eyechart.files.folders import run_name
 
 from . import options
 from .workers import RUN
@@ -31,7 +31,7 @@ class Activation:
     def activate(self) -> None:
         """Register the rest of the plugin, once."""
         if not self.active:
-            from eyechart.models.device import let_waiting_threads_sleep
+            from eyechart.models.runtime.device import let_waiting_threads_sleep
 
             let_waiting_threads_sleep()  # before NumPy is imported, which reads how
             from .registration import register
@@ -64,7 +64,7 @@ class Activation:
         """Return a scheduler that groups cases by model, None if the user chose another distribution."""
         if config.getvalue("dist") != "load":
             return None
-        return CaseAwareScheduling(self, config, log)
+        return _CaseAwareScheduling(self, config, log)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node: Any, ids: Sequence[str]) -> None:
@@ -81,7 +81,7 @@ class Activation:
             self.activate_in("pytest_testnodedown", node=node, error=error)
 
 
-class CaseAwareScheduling:
+class _CaseAwareScheduling:
     """Schedules by model if the first worker that finishes its collection has cases, otherwise as pytest-xdist does."""
 
     def __init__(self, activation: Activation, config: pytest.Config, log: Any) -> None:

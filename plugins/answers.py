@@ -2,8 +2,8 @@
 
 import pytest
 
-from eyechart.plurals import count_of
-from eyechart.protocol.evaluate import Evaluate
+from eyechart.evaluation.evaluate import Evaluate
+from eyechart.messages.plurals import count_of
 
 from .cases import get_case
 from .recorder import Recorder

@@ -27,7 +27,7 @@ def escaped(name: str) -> str:
     return name.encode("unicode_escape").decode("ascii")
 
 
-def is_printable(name: str) -> bool:
+def _is_printable(name: str) -> bool:
     """Return whether a name can stand in a terminal, in an environment variable and in a file of this machine."""
     try:
         name.encode(sys.getfilesystemencoding())
@@ -41,7 +41,7 @@ def unescape_ids(metafunc: pytest.Metafunc, names: list[str]) -> None:
 
     pytest has no hook for it; its option against escapes is for all tests of a session.
     """
-    plain = {escaped(name): name for name in names if is_printable(name)}
+    plain = {escaped(name): name for name in names if _is_printable(name)}
     if any(written != name for written, name in plain.items()):
         metafunc._calls[:] = [
             replace(call, _idlist=[plain.get(part, part) for part in call._idlist]) for call in metafunc._calls

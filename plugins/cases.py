@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from eyechart.data.discovery import SplitRef, survey_root
-from eyechart.data.splits import PACKAGED, list_splits
+from eyechart.data.splits.open_split import PACKAGED, list_splits
 from eyechart.errors import EyechartError
+from eyechart.evaluation.settings import Case
+from eyechart.files.urls import is_folder
 from eyechart.models.registry import capabilities
+from eyechart.models.spec import ModelSpec
 from eyechart.protocol.base import Protocol
 from eyechart.protocol.registry import add_protocol, get_protocol, protocol_targets
-from eyechart.protocol.settings import Case
-from eyechart.spec import ModelSpec
-from eyechart.urls import is_folder
 
 from .case_ids import case_pattern, spellings, unescape_ids
 from .options import get_option, is_on_command_line
@@ -33,7 +33,7 @@ def find_case(config: pytest.Config, nodeid: str) -> re.Match[str] | None:
 
 
 @cache
-def get_splits(data: str | None, offline: bool) -> tuple[SplitRef, ...]:
+def _get_splits(data: str | None, offline: bool) -> tuple[SplitRef, ...]:
     """Return the splits that can be evaluated, packaged ones first."""
     try:
         return tuple(list_splits(data, offline=offline))
@@ -44,7 +44,7 @@ def get_splits(data: str | None, offline: bool) -> tuple[SplitRef, ...]:
 def split_names(config: pytest.Config) -> list[str]:
     """Return the names of the splits that are there."""
     chosen = get_settings(config)
-    return [str(ref) for ref in get_splits(chosen.data, chosen.offline) if not ref.missing]
+    return [str(ref) for ref in _get_splits(chosen.data, chosen.offline) if not ref.missing]
 
 
 def get_marker(definition: pytest.Item) -> pytest.Mark | None:
@@ -82,9 +82,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     cases = [
         Case(split.benchmark, split.split, model, name, variant)
         for model in chosen.models
-        if protocol.supports(find_capabilities(model))
-        for split in get_splits(chosen.data, chosen.offline)
-        if is_named(split, marker) and is_used_for(metafunc.config, model, split.benchmark)
+        if protocol.supports(_find_capabilities(model))
+        for split in _get_splits(chosen.data, chosen.offline)
+        if _is_named(split, marker) and is_used_for(metafunc.config, model, split.benchmark)
         for variant in protocol.expand_grid(chosen.options.get(name, {}), capabilities(model))
     ]
     if cases:
@@ -99,7 +99,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.extra_keyword_matches.update(spellings(case.id))
 
 
-def find_capabilities(model: ModelSpec) -> frozenset[str]:
+def _find_capabilities(model: ModelSpec) -> frozenset[str]:
     """Return the capabilities of a model. Raises CollectError if the class of the user cannot be imported."""
     try:
         return capabilities(model)
@@ -113,12 +113,12 @@ def pytest_collection(session: pytest.Session) -> None:
     if is_on_command_line(session.config):
         for model in get_settings(session.config).models:
             try:
-                find_capabilities(model)
+                _find_capabilities(model)
             except pytest.Collector.CollectError as error:
                 pytest.exit(str(error), returncode=pytest.ExitCode.TESTS_FAILED)
 
 
-def is_named(split: SplitRef, marker: pytest.Mark) -> bool:
+def _is_named(split: SplitRef, marker: pytest.Mark) -> bool:
     """Return whether a mark names the benchmark of a split, or has "*" and the benchmark is not packaged."""
     return split.benchmark in marker.args or (ANY in marker.args and split.benchmark not in PACKAGED)
 
@@ -130,7 +130,7 @@ def get_case(item: pytest.Item) -> Case | None:
     return case if isinstance(case, Case) else None
 
 
-def is_empty(item: pytest.Item) -> bool:
+def _is_empty(item: pytest.Item) -> bool:
     """Return whether this item is the placeholder of pytest for a benchmark function without cases."""
     return get_case(item) is None and get_marker(item) is not None
 
@@ -141,14 +141,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     A benchmark function without a suitable model or split is deselected. pytest would report a skipped "empty parameter
     set" instead.
     """
-    empty = [item for item in items if is_empty(item)]
+    empty = [item for item in items if _is_empty(item)]
     items[:] = [item for item in items if item not in empty]
     if empty:
         config.hook.pytest_deselected(items=empty)
     cases = {id(item): case for item in items if (case := get_case(item))}
     if not cases:
         return
-    order = {model.name: place for place, model in enumerate(get_settings(config).models)}
+    order = {model.name: index for index, model in enumerate(get_settings(config).models)}
     items.sort(key=lambda item: order[cases[id(item)].model.name] if id(item) in cases else -1)
     for item in items:
         if id(item) in cases:
@@ -163,7 +163,7 @@ def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Ite
     has_benchmark = config.stash.get(HAS_BENCHMARK, False)
     protocols = [get_protocol(name) for name in protocol_targets()] if has_benchmark else []
     needed = sorted({capability for protocol in protocols for capability in protocol.requires})
-    return [*describe_missing_benchmarks(config, items)] or [
+    return [*_describe_missing_benchmarks(config, items)] or [
         f"eyechart: {model.name} offers {', '.join(sorted(capabilities(model)))}, which no protocol asks for; "
         f"they ask for {', '.join(needed)}"
         for model in (get_settings(config).models if has_benchmark else ())
@@ -171,7 +171,7 @@ def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Ite
     ]
 
 
-def describe_missing_benchmarks(config: pytest.Config, items: list[pytest.Item]) -> Iterator[str]:
+def _describe_missing_benchmarks(config: pytest.Config, items: list[pytest.Item]) -> Iterator[str]:
     """Yield how to run the benchmarks if the session has a model or a data root but no test."""
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     left = reporter.stats.get("deselected") if reporter else None

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:  # every pytest session imports this module
-    from eyechart.gate.sequential import SequentialTest
-    from eyechart.protocol.settings import Case, Settings
+    from eyechart.evaluation.settings import Case, Settings
+    from eyechart.gate.sequential.stop_early import SequentialTest
 
     from .activation import Activation
 

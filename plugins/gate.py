@@ -11,9 +11,18 @@ from typing import Any
 import pytest
 
 from eyechart.errors import EyechartError
-from eyechart.gate.baselines import FOLDER, BaselineIndex, case_key, head_of, read_drifts, write_baselines
-from eyechart.gate.case_reader import CaseReader
-from eyechart.gate.compare import (
+from eyechart.files.folders import evidence_folder
+from eyechart.gate.baselines.baseline_files import (
+    FOLDER,
+    BaselineIndex,
+    case_key,
+    head_of,
+    read_drifts,
+    write_baselines,
+)
+from eyechart.gate.baselines.case_reader import CaseReader
+from eyechart.gate.baselines.drift import NO_DRIFT, count_changes
+from eyechart.gate.comparison.compare_metrics import (
     MetricComparison,
     added_metrics,
     compare_metrics,
@@ -22,10 +31,21 @@ from eyechart.gate.compare import (
     missing_metrics,
     remarks,
 )
-from eyechart.gate.drift import NO_DRIFT, count_changes
-from eyechart.gate.evidence import Evidence
-from eyechart.gate.floors import describe_missed_floor, find_missed_floors, parse_floor, suggest_names
-from eyechart.gate.messages import (
+from eyechart.gate.policy.floors import describe_missed_floor, find_missed_floors, parse_floor, suggest_names
+from eyechart.gate.verdicts.decide import (
+    CONFIDENCE_REGRESSION,
+    TOLERATED,
+    VERDICTS,
+    Rule,
+    Verdict,
+    decide_with_models,
+    group_by_samples,
+)
+from eyechart.gate.verdicts.decide import REGRESSION as GATE_REGRESSION
+from eyechart.gate.verdicts.page_link import PageLink
+from eyechart.gate.verdicts.power import power_lines, power_without_baseline
+from eyechart.gate.verdicts.value_texts import format_change
+from eyechart.gate.verdicts.verdict_messages import (
     MAX_LISTED,
     benchmark_of,
     count_verdicts,
@@ -54,20 +74,7 @@ from eyechart.gate.messages import (
     format_adjusted,
     show_failing_numbers,
 )
-from eyechart.gate.page_link import PageLink
-from eyechart.gate.power import power_lines, power_without_baseline
-from eyechart.gate.value_texts import format_change
-from eyechart.gate.verdicts import (
-    CONFIDENCE_REGRESSION,
-    TOLERATED,
-    VERDICTS,
-    Rule,
-    Verdict,
-    decide_with_models,
-    group_by_samples,
-)
-from eyechart.gate.verdicts import REGRESSION as GATE_REGRESSION
-from eyechart.paths import evidence_folder
+from eyechart.results.evidence import Evidence
 
 from .cases import find_case
 from .exit_codes import INCONCLUSIVE, REGRESSION
@@ -80,7 +87,7 @@ from .settings import get_settings, read_rule
 FINISHED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
 
 
-def pooled_order(verdict: Verdict) -> tuple[bool, int, float]:
+def _pooled_order(verdict: Verdict) -> tuple[bool, int, float]:
     """Return the sort key of a pooled decision: regressions first."""
     is_loss = verdict.decision in (TOLERATED, GATE_REGRESSION, CONFIDENCE_REGRESSION)
     return not is_loss, VERDICTS.index(verdict.decision), verdict.adjusted
@@ -231,7 +238,7 @@ class Gate:
                 self.fail_model(verdict, evidence)
         self.report_drifts(evidence)
         self.messages += describe_nearest_to_loss(verdicts)
-        shown = sorted(self.pooled, key=pooled_order)
+        shown = sorted(self.pooled, key=_pooled_order)
         verbose = self.config.get_verbosity() > 0
         self.messages += [f"gate: {describe_pooled(verdict)}" for verdict in (shown if verbose else shown[:MAX_LISTED])]
         if verbose:

@@ -25,21 +25,21 @@ def report_failed(session: pytest.Session, was: pytest.TestReport, why: str, kin
         session.testsfailed -= 1
     config.hook.pytest_runtest_logreport(report=report)
     if xml := config.stash.get(xml_key, None):
-        replace_in_junit(xml, was, report)
+        _replace_in_junit(xml, was, report)
 
 
-def replace_in_junit(xml: Any, was: pytest.TestReport, report: pytest.TestReport) -> None:
+def _replace_in_junit(xml: Any, was: pytest.TestReport, report: pytest.TestReport) -> None:
     """Keep only the later of two entries of a case in the JUnit file: readers regard two entries as a flaky test."""
     now = xml.node_reporters_ordered[-1]
     xml.finalize(report)
-    name = junit_name(now)
+    name = _junit_name(now)
     xml.node_reporters_ordered[:] = [
-        reporter for reporter in xml.node_reporters_ordered if reporter is now or junit_name(reporter) != name
+        reporter for reporter in xml.node_reporters_ordered if reporter is now or _junit_name(reporter) != name
     ]
     xml.stats["failure" if was.failed else "passed"] -= 1
 
 
-def junit_name(reporter: Any) -> tuple[str | None, str | None]:
+def _junit_name(reporter: Any) -> tuple[str | None, str | None]:
     """Return the class name and the name of a case in the JUnit file."""
     element = reporter.to_xml()
     return element.get("classname"), element.get("name")

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from eyechart.gate.compare import MetricComparison
-from eyechart.gate.evidence import Evidence
-from eyechart.gate.slice_messages import describe_slices
-from eyechart.gate.slices import SliceChanges, compare_case_slices, count_slices, decide_slices
-from eyechart.gate.verdicts import Rule, Verdict
+from eyechart.gate.comparison.compare_metrics import MetricComparison
+from eyechart.gate.slices.slice_messages import describe_slices
+from eyechart.gate.slices.slice_tests import SliceChanges, compare_case_slices, count_slices, decide_slices
+from eyechart.gate.verdicts.decide import Rule, Verdict
+from eyechart.results.evidence import Evidence
 
 
 class GateSlices:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from eyechart.gate.messages import format_adjusted
-from eyechart.gate.value_texts import compared_values
-from eyechart.gate.verdicts import Verdict
+from eyechart.gate.verdicts.decide import Verdict
+from eyechart.gate.verdicts.value_texts import compared_values
+from eyechart.gate.verdicts.verdict_messages import format_adjusted
 
 from .cases import find_case
 from .exit_codes import KIND, MEANINGS, REGRESSION
@@ -60,7 +60,7 @@ class GithubSummary:
         yield f"# eyechart: {outcomes or 'no case ran'}\n"
         yield f"Exit status {status}: {MEANINGS.get(status, 'not one of pytest or eyechart')}.\n"
         yield from make_loss_table(self.gate.verdicts)
-        failed = sorted((report for report in self.final_reports.values() if report.failed), key=is_not_regression)
+        failed = sorted((report for report in self.final_reports.values() if report.failed), key=_is_not_regression)
         for report in failed[:FAILURES]:
             yield f"## {inline_code(report.nodeid.rpartition('::')[2])}\n\n{fence_block(report.longreprtext)}\n"
         if len(failed) > FAILURES:
@@ -69,7 +69,7 @@ class GithubSummary:
             yield fence_block("\n".join(remarks))
 
 
-def is_not_regression(report: pytest.TestReport) -> bool:
+def _is_not_regression(report: pytest.TestReport) -> bool:
     """Return whether a failure is not a regression; as a sort key, it puts regressions first."""
     return getattr(report, KIND, None) != REGRESSION
 
@@ -88,13 +88,13 @@ def make_loss_table(verdicts: Sequence[Verdict]) -> Iterator[str]:
         yield "| case | number | baseline | now | p | right→wrong | wrong→right | verdict | other numbers |"
         yield "|---|---|---|---|---|---|---|---|---|"
         for case, of_case in [*cases.items()][:FAILURES]:
-            yield make_row(*of_case)
+            yield _make_row(*of_case)
             if (main := primary.get(case)) and main not in of_case:
-                yield make_row(main)
+                yield _make_row(main)
         yield ""
 
 
-def make_row(surest: Verdict, *more: Verdict) -> str:
+def _make_row(surest: Verdict, *more: Verdict) -> str:
     """Return the table row of a case with a metric of it and the number of other regressions."""
     comparison = surest.comparison
     names = (
@@ -114,7 +114,7 @@ def make_row(surest: Verdict, *more: Verdict) -> str:
 def fence_block(text: str) -> str:
     """Return a text as a fenced Markdown block, cut to LENGTH characters."""
     shown = text if len(text) <= LENGTH else f"{text[:LENGTH]}\n… ({len(text):,} characters)"
-    fence = "`" * max(3, 1 + longest_backticks(shown))
+    fence = "`" * max(3, 1 + _longest_backticks(shown))
     return f"{fence}text\n{shown}\n{fence}"
 
 
@@ -122,10 +122,10 @@ def inline_code(text: str) -> str:
     """Return a name as inline Markdown code, cut to NAME characters."""
     shown = " ".join(text.split())
     shown = shown if len(shown) <= NAME else f"{shown[:NAME]}…"
-    fence = "`" * (1 + longest_backticks(shown))
+    fence = "`" * (1 + _longest_backticks(shown))
     return f"{fence} {shown} {fence}"
 
 
-def longest_backticks(text: str) -> int:
+def _longest_backticks(text: str) -> int:
     """Return the length of the longest sequence of backticks."""
     return max(map(len, re.findall("`+", text)), default=0)

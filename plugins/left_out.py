@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from eyechart.plurals import count_of
-from eyechart.protocol.presets import Preset, read_preset
+from eyechart.evaluation.presets import Preset, read_preset
+from eyechart.messages.plurals import count_of
 
 from .cases import get_case
 from .options import get_option
@@ -58,7 +58,7 @@ class LeftOutByPreset:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print how much was left out, and the option that runs it."""
         name = get_option(self.config, "preset")
-        if parts := [*describe_count(self.left, self.kept), *describe_settings(self.preset, self.protocols)]:
+        if parts := [*describe_count(self.left, self.kept), *_describe_settings(self.preset, self.protocols)]:
             everything = f": --eye-preset={self.preset.whole} runs everything" if self.preset.whole else ""
             terminalreporter.write_line(f"the preset {name} has {', '.join(parts)}{everything}")
 
@@ -117,7 +117,7 @@ def describe_count(left: int, kept: int) -> Iterator[str]:
         yield f"left out {left} of {count_of(left + kept, 'case')}"
 
 
-def describe_settings(preset: Preset, protocols: Collection[str]) -> Iterator[str]:
+def _describe_settings(preset: Preset, protocols: Collection[str]) -> Iterator[str]:
     """Yield the settings of a preset for some protocols that the preset of the whole does not have."""
     if preset.whole:
         whole = read_preset(preset.whole).settings

@@ -13,9 +13,9 @@ from unicodedata import normalize
 import pytest
 from _pytest.mark.expression import Expression
 
-from eyechart.data.splits import PACKAGED
-from eyechart.gate.evidence import Evidence
-from eyechart.plurals import count_of
+from eyechart.data.splits.open_split import PACKAGED
+from eyechart.messages.plurals import count_of
+from eyechart.results.evidence import Evidence
 
 from .case_ids import spellings
 from .cases import ANY, get_case, get_marker, split_names
@@ -99,7 +99,7 @@ class MissingCases:
                 where = self.relative_path(baselines.paths[case, protocol])
                 lines.append(f"{case} ({protocol}) is in the baseline {where} and was not run: {why}. {REMEDY}")
         strict = bool(get_option(self.config, "strict"))
-        (self.gate.errors if strict else self.gate.messages).extend(fold_lines(lines))
+        (self.gate.errors if strict else self.gate.messages).extend(_fold_lines(lines))
         if others:
             count = count_of(len(others), "case")
             shown = f"{', '.join(others[:MAX_LISTED])}{', …' * (len(others) > MAX_LISTED)}"
@@ -118,8 +118,8 @@ class MissingCases:
 
     def reason(self, evidence: Evidence) -> str:
         """Return why a case of the baseline was not collected; "" if it was, or if the command line deselects it."""
-        case, test = split_case_name(evidence)
-        functions = [function for function in self.functions if requests_case(function, evidence, test)]
+        case, test = _split_case_name(evidence)
+        functions = [function for function in self.functions if _requests_case(function, evidence, test)]
         if (case, evidence.protocol) in self.cases and functions:
             return ""
         if not functions:
@@ -151,9 +151,9 @@ class MissingCases:
             return True
         if not getoption("eye_set") and not getoption("eye_preset"):
             return False
-        place = normalize("NFC", "/".join([*evidence.case.split("/", 2)[:2], evidence.model]))
+        prefix = normalize("NFC", "/".join([*evidence.case.split("/", 2)[:2], evidence.model]))
         return any(
-            protocol == evidence.protocol and (case == place or case.startswith(f"{place}@"))
+            protocol == evidence.protocol and (case == prefix or case.startswith(f"{prefix}@"))
             for case, protocol in self.cases
         )
 
@@ -184,7 +184,7 @@ def matches(expression: str, known: Any) -> bool:
     return Expression.compile(expression).evaluate(matcher)
 
 
-def requests_case(function: Mapping[str, Any], evidence: Evidence, test: str) -> bool:
+def _requests_case(function: Mapping[str, Any], evidence: Evidence, test: str) -> bool:
     """Return whether a test function requests a case if its split and model exist."""
     benchmark, named = evidence.case.partition("/")[0], function["benchmarks"]
     suits = benchmark in named or (ANY in named and benchmark not in PACKAGED)
@@ -193,14 +193,14 @@ def requests_case(function: Mapping[str, Any], evidence: Evidence, test: str) ->
     return bool(suits and function["protocol"] == evidence.protocol and (packaged or own))
 
 
-def split_case_name(evidence: Evidence) -> tuple[str, str]:
+def _split_case_name(evidence: Evidence) -> tuple[str, str]:
     """Return the case as in its node id, and the name of the user's own test function, "" for a packaged one."""
     case = normalize("NFC", evidence.case)
     match = OWN_TEST.search(case)
     return (case[: match.start()], match["test"]) if match else (case, "")
 
 
-def fold_lines(lines: Sequence[str]) -> Iterator[str]:
+def _fold_lines(lines: Sequence[str]) -> Iterator[str]:
     """Yield the first lines, and a line with the number of the others."""
     yield from lines[:MAX_LISTED]
     if len(lines) > MAX_LISTED:

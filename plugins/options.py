@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import pytest
 
-from eyechart.paths import RUNS, STORE
+from eyechart.files.folders import RUNS, STORE
 
 FIXTURES = "eye_"  # the prefix of the fixtures that need the plugin
 DEFAULT_MODELS: Mapping[str, tuple[str, ...]] = {  # by benchmark; each runs under the protocols that support it
@@ -158,18 +158,18 @@ def check_spelling(config: pytest.Config, args: list[str]) -> None:
     for argument in args:
         word = argument.partition("=")[0]
         if word.startswith("--eye"):
-            refuse_unknown(word, "", [option.flag_name for option in OPTIONS])
+            _refuse_unknown(word, "", [option.flag_name for option in OPTIONS])
     text = config.inipath.read_text(encoding="utf-8") if config.inipath else ""
     for word in re.findall(r"^\s*(eye_\w+)\s*=", text, re.MULTILINE):
-        refuse_unknown(word, f" in {config.inipath}", [option.ini_name for option in OPTIONS])
+        _refuse_unknown(word, f" in {config.inipath}", [option.ini_name for option in OPTIONS])
 
 
-def refuse_unknown(word: str, place: str, known: Sequence[str]) -> None:
+def _refuse_unknown(word: str, location: str, known: Sequence[str]) -> None:
     """Refuse a word that is not among the known ones, and suggest the nearest of them."""
     if word not in known:
-        from eyechart.spec import did_you_mean
+        from eyechart.messages.suggestions import did_you_mean
 
-        raise pytest.UsageError(f"{word}{place} is not an option of eyechart{did_you_mean(word, known)}")
+        raise pytest.UsageError(f"{word}{location} is not an option of eyechart{did_you_mean(word, known)}")
 
 
 def has_any_option(config: pytest.Config) -> bool:

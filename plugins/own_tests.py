@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.protocol.settings import Case
+from eyechart.evaluation.settings import Case
 
 from .case_ids import escaped
 
@@ -42,12 +42,12 @@ def is_packaged(path: Path) -> bool:
     return any(
         path.resolve().is_relative_to(home)
         or (path.parent.parent.name == home.name and (home / path.parent.name / path.name).is_file())
-        for home in benchmark_folders()
+        for home in _benchmark_folders()
     )
 
 
 @cache
-def benchmark_folders() -> tuple[Path, ...]:
+def _benchmark_folders() -> tuple[Path, ...]:
     """Return the folders of the packaged benchmarks."""
     spec = find_spec(PACKAGE)
     return tuple(Path(home).resolve() for home in (spec.submodule_search_locations or ())) if spec else ()

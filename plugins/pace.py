@@ -73,7 +73,7 @@ class Pace:
         parts = self.cases[case]
         if requests:
             self.sizes[parts.test, parts.split, parts.choices] = requests
-        for group in similar_cases(parts) if fresh else ():
+        for group in _similar_cases(parts) if fresh else ():
             before, count = self.spent.get(group, (0.0, 0))
             self.spent[group] = before + seconds, count + fresh
 
@@ -81,7 +81,7 @@ class Pace:
         """Return how long a case will take; there must be a pace."""
         parts = self.cases[case]
         requests = self.sizes.get((parts.test, parts.split, parts.choices))
-        seconds, count = next(self.spent[group] for group in similar_cases(parts) if group in self.spent)
+        seconds, count = next(self.spent[group] for group in _similar_cases(parts) if group in self.spent)
         return seconds / count * (requests or sum(self.sizes.values()) / len(self.sizes))
 
     def seconds_left(self, running: Sequence[State]) -> float | None:
@@ -104,6 +104,6 @@ class Pace:
         return count if left is None else f"{count}, {tqdm.format_interval(left)} left"
 
 
-def similar_cases(case: CaseParts) -> tuple[tuple[str, ...], ...]:
+def _similar_cases(case: CaseParts) -> tuple[tuple[str, ...], ...]:
     """Return the groups of cases that are like a case, the most similar one first."""
     return (case.test, case.model), (case.test,), ()

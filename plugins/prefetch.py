@@ -25,7 +25,7 @@ class PrefetchOfTests:
         if session.testsfailed or self.config.option.collectonly or not settings.ray or settings.sequential:
             return
         cases = [replace(case, test=test_name(item)) for item in session.items if (case := get_case(item))]
-        from eyechart.prefetch import Prefetch
+        from eyechart.evaluation.prefetch import Prefetch
 
         with self.progress.before_tests(cases) as track, warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", RuntimeWarning)

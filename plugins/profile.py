@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from eyechart import tracing
+from eyechart.models.runtime import tracing
 
 from .cases import get_case
 from .workers import is_worker, worker_name

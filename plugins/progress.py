@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 import pytest
 from tqdm import tqdm
 
-from eyechart import tracing
-from eyechart.inference.image_runner import Progress as Count
-from eyechart.protocol.settings import Case
+from eyechart.evaluation.settings import Case
+from eyechart.inference.runner.image_rows import Progress as Count
+from eyechart.models.runtime import tracing
 
 from .cases import find_case
 from .options import is_on_command_line, needs_plugin
@@ -28,7 +28,7 @@ from .recorder import Recorder
 from .workers import worker_name
 
 if TYPE_CHECKING:
-    from eyechart.prefetch import Track  # imported by sessions with `--eye-ray` alone
+    from eyechart.evaluation.prefetch import Track  # imported by sessions with `--eye-ray` alone
 
 # tqdm leaves the cursor in its own line; pytest continues the line above.
 SAVE, RESTORE, CLEAR = "\x1bD\x1b[A\x1b7\x1b[B\r", "\x1b8", "\x1b[2K"
@@ -52,7 +52,7 @@ PHASES: Mapping[str, str] = {  # what a case does, by the innermost span that is
 COSTS = "eyechart_costs"  # an attribute of the last report of a case: seconds, requests, those that were answered now
 
 
-def loading_seconds() -> float:
+def _loading_seconds() -> float:
     """Return how long this process has made and loaded models: once a model, so that it is no part of the pace."""
     return sum(tracing.seconds[name] for name in ("make model", "load"))
 
@@ -64,7 +64,7 @@ class Running:
     case: str
     thread: int = field(default_factory=threading.get_ident)
     started: float = field(default_factory=time.monotonic)
-    loading: float = field(default_factory=loading_seconds)  # of earlier cases
+    loading: float = field(default_factory=_loading_seconds)  # of earlier cases
     done: int = 0
     total: int = 0
     unit: str = ""
@@ -94,7 +94,7 @@ class Running:
     @property
     def costs(self) -> tuple[float, int, int]:
         """Seconds without loading the model, requests, and those of them that were answered now."""
-        loading = loading_seconds() - self.loading
+        loading = _loading_seconds() - self.loading
         return max(0.0, time.monotonic() - self.started - loading), *self.counts
 
     @property
@@ -198,21 +198,21 @@ class Board:
                 self.file.flush()
 
 
-def format_line(head: str, states: Sequence[State], width: int = WIDTH) -> str:
+def _format_line(head: str, states: Sequence[State], width: int = WIDTH) -> str:
     """Return one line: the cases of the session, then name, counts and rate of the case that is running.
 
     >>> counts = {"done": 5, "total": 9, "fresh": 5, "asking": 2, "unit": "images", "cost": ""}
     >>> state = State(case="zero_shot pets/test/m[]", phase="", seconds=7, **counts)
-    >>> format_line("1/4 cases, 00:20 left", [state])
+    >>> _format_line("1/4 cases, 00:20 left", [state])
     '1/4 cases, 00:20 left | zero_shot pets/test/m[]: 5/9 images [00:07<00:01,  2.50 images/s]'
-    >>> format_line("1/4 cases, 00:20 left", [state], 60)
+    >>> _format_line("1/4 cases, 00:20 left", [state], 60)
     '1/4 cases, 00:20 left | …t pets/test/m[]: 5/9 images [00:07]'
     """
     if not states:
         return head[:width]
     title = states[0]["case"] if len(states) == 1 else f"{len(states)} cases"
     for detailed in (True, False):
-        activity = describe_activity(states, detailed=detailed)
+        activity = _describe_activity(states, detailed=detailed)
         room = width - len(head) - len(activity) - len(" | : ")
         if room >= min(len(title), 2 * TITLE):
             break
@@ -221,7 +221,7 @@ def format_line(head: str, states: Sequence[State], width: int = WIDTH) -> str:
     return f"{head} | {short}: {activity}"[:width]
 
 
-def describe_activity(states: Sequence[State], *, detailed: bool) -> str:
+def _describe_activity(states: Sequence[State], *, detailed: bool) -> str:
     """Return the counts of all cases that wait for answers, else what the cases do."""
     seconds = max(state["seconds"] for state in states)
     asking = [state for state in states if not state["phase"] and state["done"] < state["total"]]
@@ -268,7 +268,7 @@ class Progress:
     @contextmanager
     def before_tests(self, cases: Iterable[Case]) -> "Iterator[Track]":
         """Show cases that are answered before the tests; yield a context of each one, which counts its answers."""
-        tests, self.pace = self.pace, Pace(self.find_cases(map(prefetch_id, cases)), counted="cases answered")
+        tests, self.pace = self.pace, Pace(self.find_cases(map(_prefetch_id, cases)), counted="cases answered")
         try:
             yield self.track
         finally:
@@ -277,7 +277,7 @@ class Progress:
     @contextmanager
     def track(self, case: Case) -> Iterator[Count]:
         """Show a case while this thread answers it, and yield the function that counts its answers."""
-        running = self.running[prefetch_id(case)] = Running(prefetch_id(case))
+        running = self.running[_prefetch_id(case)] = Running(_prefetch_id(case))
         try:
             yield running.count
         finally:
@@ -292,7 +292,7 @@ class Progress:
     def line(self) -> str:
         """Return what to show now, "" for nothing."""
         pace = self.pace  # another thread may change it
-        states = [running.state for running in [*self.running.values()]] or read_states(self.folder)
+        states = [running.state for running in [*self.running.values()]] or _read_states(self.folder)
         cases, finished = pace.cases, pace.finished
         states = [state for state in states if state["case"] in cases and state["case"] not in finished]
         head = pace.describe(states) if cases else ""
@@ -302,7 +302,7 @@ class Progress:
         if len(finished) == len(cases):
             return ""
         titled: list[State] = [{**state, "case": cases[state["case"]].title} for state in states]
-        return format_line(head, titled, self.board.width)
+        return _format_line(head, titled, self.board.width)
 
     def show(self) -> None:
         """Show the line if it is time."""
@@ -449,12 +449,12 @@ class Progress:
                 self.folder.rmdir()
 
 
-def prefetch_id(case: Case) -> str:
+def _prefetch_id(case: Case) -> str:
     """Return an id of a case that is answered before the tests, in the form of a node id."""
     return f"{case.test or case.protocol}[{case.id}]"
 
 
-def read_states(folder: Path) -> list[State]:
+def _read_states(folder: Path) -> list[State]:
     """Return the states that workers wrote; unreadable files are skipped."""
     states: list[State] = []
     for path in sorted(folder.glob("*.json")):

@@ -12,13 +12,13 @@ import pytest
 from msgspec.structs import replace
 
 from eyechart.errors import AbsentError, EyechartError, ToleranceError, UnavailableError
+from eyechart.evaluation.case_result import CaseResult
+from eyechart.evaluation.evaluate import Evaluate
+from eyechart.messages.secret_values import hide_secrets
+from eyechart.models.runtime.tracing import span
 from eyechart.protocol.base import Predictions
-from eyechart.protocol.evaluate import Evaluate
-from eyechart.protocol.result import CaseResult
-from eyechart.records import FAILED, PASSED, Record, from_plain, to_plain
-from eyechart.run_folder import RunFolder, describe_environment, read_git_commit
-from eyechart.secret_values import hide_secrets
-from eyechart.tracing import span
+from eyechart.results.records import FAILED, PASSED, Record, from_plain, to_plain
+from eyechart.results.run_folder import RunFolder, describe_environment, read_git_commit
 
 from .cases import find_case, get_case
 from .settings import get_settings
@@ -29,7 +29,7 @@ BY_GATE = "eyechart_judged"  # an attribute of the reports that the gate made
 STARTED = pytest.StashKey[float]()
 
 
-def command_line() -> str:
+def _command_line() -> str:
     """Return the command line, quoted for a shell, without keys and passwords."""
     return hide_secrets(shlex.join(["pytest", *sys.argv[1:]]))
 
@@ -108,7 +108,7 @@ class Recorder:
         with self.write_errors_as(partial(pytest.fail.Exception, pytrace=False)):
             seconds = time.time() - item.stash[STARTED]
             with span("evidence"):
-                record = result.write_record(seconds, describe_environment(), command_line())
+                record = result.write_record(seconds, describe_environment(), _command_line())
         item.user_properties.append((PROPERTY, to_plain(record)))
 
     def check_error_count(self, result: CaseResult[Predictions]) -> None:
@@ -146,7 +146,7 @@ class Recorder:
         with suppress(*harmless), self.write_errors_as(pytest.exit.Exception):
             run = self.files.describe_run(
                 self.records.values(),
-                command=command_line(),
+                command=_command_line(),
                 git_commit=self.git_commit,
                 exit_status=int(session.exitstatus),
                 workers=int(getattr(self.config.option, "numprocesses", 0) or 0),

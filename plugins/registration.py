@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.models.device import keep_threads_to_quota
+from eyechart.models.runtime.device import keep_threads_to_quota
 
 from . import cases, exit_codes, junit, settings, single_benchmark_files
 from .answers import OnlyAnswers

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from eyechart.messages.plurals import count_of
+from eyechart.messages.suggestions import did_you_mean
 from eyechart.models.registry import capabilities, scoring_obstacle
-from eyechart.plurals import count_of
+from eyechart.models.spec import ModelSpec
 from eyechart.protocol.registry import get_protocol, protocol_targets
-from eyechart.spec import ModelSpec, did_you_mean
 
 from .cases import HAS_BENCHMARK, get_case, split_names
 from .settings import get_settings
@@ -48,7 +49,7 @@ class Selection:
         """Print why models have no case of a protocol in `-k`, and the nearest splits if `-k` selected no case."""
         keyword = self.config.getoption("keyword")
         if keyword and self.config.stash.get(HAS_BENCHMARK, bool(self.deselected)):
-            for line in explain_missing_scores(keyword, get_settings(self.config).models):
+            for line in _explain_missing_scores(keyword, get_settings(self.config).models):
                 terminalreporter.write_line(line)
         if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and keyword and self.deselected:
             terminalreporter.write_line(suggest_names(keyword, self.deselected, self.splits))
@@ -74,11 +75,11 @@ def suggest_names(keyword: str, cases: Sequence[str], splits: Sequence[str]) -> 
     return f"eyechart: -k '{keyword}' selects none of {count}{near} Splits: {', '.join(splits[:MAX_LISTED])}{more}."
 
 
-def explain_missing_scores(keyword: str, models: Sequence[ModelSpec]) -> Iterator[str]:
+def _explain_missing_scores(keyword: str, models: Sequence[ModelSpec]) -> Iterator[str]:
     """Yield a sentence for each model that has no case of a protocol in a `-k` expression, for want of scores.
 
-    >>> from eyechart.spec import parse_spec
-    >>> (line,) = explain_missing_scores("posterior and not species", [parse_spec("anthropic[claude-opus-4-5]")])
+    >>> from eyechart.models.spec import parse_spec
+    >>> (line,) = _explain_missing_scores("posterior and not species", [parse_spec("anthropic[claude-opus-4-5]")])
     >>> line.partition(": its API")[0]
     "eyechart: no case of posterior: 'anthropic[claude-opus-4-5]' has no log-probabilities of given answers"
     """

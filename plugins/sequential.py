@@ -4,11 +4,11 @@ from functools import cached_property
 
 import pytest
 
-from eyechart.gate.baselines import read_baselines
-from eyechart.gate.sequential import SequentialTest, can_be_sequential, level_of_case
-from eyechart.gate.shared_samples import with_samples
-from eyechart.gate.verdicts import Rule
-from eyechart.protocol.settings import Case
+from eyechart.evaluation.settings import Case
+from eyechart.gate.baselines.baseline_files import read_baselines
+from eyechart.gate.sequential.stop_early import SequentialTest, can_be_sequential, level_of_case
+from eyechart.gate.verdicts.decide import Rule
+from eyechart.results.shared_samples import with_samples
 
 from .cases import get_case
 from .options import get_option

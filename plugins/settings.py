@@ -11,24 +11,25 @@ from typing import Any
 
 import pytest
 
-from eyechart.data.class_names import load_class_names, load_templates
-from eyechart.data.equivalences import equivalent_pairs
-from eyechart.data.label_files import LabelsOption, parse_labels_option, read_labels
-from eyechart.data.limits import Limit, parse_limit
-from eyechart.data.splits import list_splits
+from eyechart.data.dataset.limits import Limit, parse_limit
+from eyechart.data.labels.class_names import load_class_names, load_templates
+from eyechart.data.labels.equivalences import equivalent_pairs
+from eyechart.data.labels.label_files import LabelsOption, parse_labels_option, read_labels
+from eyechart.data.splits.open_split import list_splits
 from eyechart.errors import EyechartError, SpecError
-from eyechart.gate.floors import parse_floor
-from eyechart.gate.policy import NO_POLICY, Policy, read_policy
-from eyechart.gate.verdicts import Rule, parse_gates, parse_margin, parse_share
-from eyechart.inference.store_copies import RemoteStore
+from eyechart.evaluation.presets import Preset, read_preset
+from eyechart.evaluation.settings import PER_PROTOCOL, Settings
+from eyechart.files.path_encoding import check_locale
+from eyechart.gate.policy.floors import parse_floor
+from eyechart.gate.policy.tiers import NO_POLICY, Policy, read_policy
+from eyechart.gate.verdicts.decide import Rule, parse_gates, parse_margin, parse_share
+from eyechart.inference.store.copies import RemoteStore
+from eyechart.messages.suggestions import did_you_mean
 from eyechart.models.options import names_of
 from eyechart.models.registry import find_backend
-from eyechart.path_encoding import check_locale
+from eyechart.models.spec import ModelSpec, parse_named_spec
 from eyechart.protocol.options import OptionSetting, RequestedValues, flag, is_fraction
-from eyechart.protocol.presets import Preset, read_preset
 from eyechart.protocol.registry import get_protocol
-from eyechart.protocol.settings import PER_PROTOCOL, Settings
-from eyechart.spec import ModelSpec, did_you_mean, parse_named_spec
 from eyechart.tracking.targets import Target, check_targets, parse_targets
 
 from .options import DEFAULT_MODELS, FALLBACK_MODELS, OPTIONS, get_option
@@ -39,7 +40,7 @@ PRESET = pytest.StashKey[Preset]()
 DEFAULTS = pytest.StashKey[Mapping[str, tuple[ModelSpec, ...]]]()  # the default models by benchmark
 
 
-def read_count(config: pytest.Config, name: str, least: int) -> int | None:
+def _read_count(config: pytest.Config, name: str, least: int) -> int | None:
     """Return the value of an option as a whole number, None if it is not set."""
     value = get_option(config, name)
     if value == "":
@@ -49,7 +50,7 @@ def read_count(config: pytest.Config, name: str, least: int) -> int | None:
     return int(value)
 
 
-def read_limit(config: pytest.Config) -> Limit:
+def _read_limit(config: pytest.Config) -> Limit:
     """Return the limit of images of each split, None if it is not set."""
     if not (text := str(get_option(config, "limit"))):
         return None
@@ -59,7 +60,7 @@ def read_limit(config: pytest.Config) -> Limit:
         raise pytest.UsageError(f"--eye-limit {error}") from error
 
 
-def read_fraction(config: pytest.Config, name: str) -> float:
+def _read_fraction(config: pytest.Config, name: str) -> float:
     """Return the value of an option as a number from 0 to 1."""
     value = str(get_option(config, name))
     if not is_fraction(value):
@@ -70,15 +71,15 @@ def read_fraction(config: pytest.Config, name: str) -> float:
 def read_rule(config: pytest.Config) -> Rule:
     """Return the significance level, the tolerated loss, the margin and the policy of the gate."""
     return Rule(
-        alpha=read_fraction(config, "alpha"),
-        max_drop=read_share(config, "max-drop", parse_share),
-        margin=read_share(config, "margin", parse_margin) if get_option(config, "margin") else None,
-        gates=read_gates(config),
-        policy=read_session_policy(config),
+        alpha=_read_fraction(config, "alpha"),
+        max_drop=_read_share(config, "max-drop", parse_share),
+        margin=_read_share(config, "margin", parse_margin) if get_option(config, "margin") else None,
+        gates=_read_gates(config),
+        policy=_read_session_policy(config),
     )
 
 
-def read_session_policy(config: pytest.Config) -> Policy:
+def _read_session_policy(config: pytest.Config) -> Policy:
     """Return the policy of `--eye-policy`, an empty one without it."""
     if not (path := get_option(config, "policy")):
         return NO_POLICY
@@ -91,7 +92,7 @@ def read_session_policy(config: pytest.Config) -> Policy:
     return policy
 
 
-def read_gates(config: pytest.Config) -> tuple[str, ...]:
+def _read_gates(config: pytest.Config) -> tuple[str, ...]:
     """Return the kinds of metrics that fail a case."""
     try:
         return parse_gates(str(get_option(config, "gate")))
@@ -99,7 +100,7 @@ def read_gates(config: pytest.Config) -> tuple[str, ...]:
         raise pytest.UsageError(f"--eye-gate {error}") from error
 
 
-def read_share(config: pytest.Config, name: str, parse: Callable[[str], float]) -> float:
+def _read_share(config: pytest.Config, name: str, parse: Callable[[str], float]) -> float:
     """Return a loss, a fraction."""
     try:
         return parse(str(get_option(config, name)))
@@ -107,7 +108,7 @@ def read_share(config: pytest.Config, name: str, parse: Callable[[str], float]) 
         raise pytest.UsageError(f"--eye-{name} {error}") from error
 
 
-def read_models(config: pytest.Config) -> tuple[ModelSpec, ...]:
+def _read_models(config: pytest.Config) -> tuple[ModelSpec, ...]:
     """Return the requested models, or the default ones, checked without an import of their backends."""
     specs: list[ModelSpec] = []
     for text in get_option(config, "model") or chain.from_iterable(DEFAULT_MODELS.values()):
@@ -116,7 +117,7 @@ def read_models(config: pytest.Config) -> tuple[ModelSpec, ...]:
             find_backend(spec)
         except EyechartError as error:
             raise pytest.UsageError(f"--eye-model: {error}") from error
-        specs.append(add_model_options(config, spec))
+        specs.append(_add_model_options(config, spec))
     for first, second in combinations(dict.fromkeys(specs), 2):
         if first.alias and first.alias == second.alias:
             raise pytest.UsageError(
@@ -126,14 +127,14 @@ def read_models(config: pytest.Config) -> tuple[ModelSpec, ...]:
     return tuple(dict.fromkeys(specs))
 
 
-def add_model_options(config: pytest.Config, spec: ModelSpec) -> ModelSpec:
+def _add_model_options(config: pytest.Config, spec: ModelSpec) -> ModelSpec:
     """Add the options of models that the preset sets, where the backend has them and the specification does not."""
     requested = get_preset(config).model_options
-    known = declared_option_names(spec) if requested else frozenset()
+    known = _declared_option_names(spec) if requested else frozenset()
     return replace(spec, options={name: requested[name] for name in requested if name in known} | {**spec.options})
 
 
-def declared_option_names(spec: ModelSpec) -> frozenset[str]:
+def _declared_option_names(spec: ModelSpec) -> frozenset[str]:
     """Return the names of the options that a backend declares, none if its class cannot be imported here."""
     try:
         return frozenset(names_of(find_backend(spec).load_class().declared_options))
@@ -147,7 +148,7 @@ def is_used_for(config: pytest.Config, model: ModelSpec, benchmark: str) -> bool
         return True
     if DEFAULTS not in config.stash:
         config.stash[DEFAULTS] = {
-            name: tuple(add_model_options(config, parse_named_spec(text)) for text in texts)
+            name: tuple(_add_model_options(config, parse_named_spec(text)) for text in texts)
             for name, texts in {**DEFAULT_MODELS, "": FALLBACK_MODELS}.items()
         }
     return model in config.stash[DEFAULTS].get(benchmark, config.stash[DEFAULTS][""])
@@ -164,7 +165,7 @@ def get_preset(config: pytest.Config) -> Preset:
     return config.stash[PRESET]
 
 
-def read_suite_options(config: pytest.Config) -> Mapping[str, Mapping[str, str]]:
+def _read_suite_options(config: pytest.Config) -> Mapping[str, Mapping[str, str]]:
     """Return the options of the suite that the preset sets for single protocols and the command line does not set."""
     free = [name for name in PER_PROTOCOL if not config.getoption(f"eye_{name}")]
     return {
@@ -173,7 +174,7 @@ def read_suite_options(config: pytest.Config) -> Mapping[str, Mapping[str, str]]
     }
 
 
-def protocol_options(config: pytest.Config) -> Mapping[str, RequestedValues]:
+def _protocol_options(config: pytest.Config) -> Mapping[str, RequestedValues]:
     """Return the requested values by protocol and option; a later setting replaces an earlier one."""
     requested: dict[str, dict[str, tuple[str, ...]]] = {}
     settings = [OptionSetting.parse(text) for text in config.getini("eye_set") or ()]
@@ -191,7 +192,7 @@ def protocol_options(config: pytest.Config) -> Mapping[str, RequestedValues]:
     return requested
 
 
-def read_label_options(config: pytest.Config) -> tuple[LabelsOption, ...]:
+def _read_label_options(config: pytest.Config) -> tuple[LabelsOption, ...]:
     """Return the label sets of `--eye-labels`."""
     try:
         return tuple(parse_labels_option(text) for text in get_option(config, "labels") or ())
@@ -207,9 +208,9 @@ def check_options(config: pytest.Config) -> None:
         "templates": load_templates,
         "equivalences": lambda text: equivalent_pairs(text.removeprefix("strict:"), sys.maxsize),
         "labels": lambda _: [
-            read_labels(labels.path, labels.format, classes=sys.maxsize) for labels in read_label_options(config)
+            read_labels(labels.path, labels.format, classes=sys.maxsize) for labels in _read_label_options(config)
         ],
-        "set": lambda texts: check_protocol_options(config, [OptionSetting.parse(text) for text in texts]),
+        "set": lambda texts: _check_protocol_options(config, [OptionSetting.parse(text) for text in texts]),
         "remote": lambda url: RemoteStore(url, Path(), offline=bool(get_option(config, "offline"))),
         "floor": lambda texts: [parse_floor(text) for text in texts],
     }
@@ -217,13 +218,13 @@ def check_options(config: pytest.Config) -> None:
         check_locale(Path.cwd(), config.rootpath, *config.invocation_params.args)
     except EyechartError as error:
         raise pytest.UsageError(str(error)) from error
-    check_gate(config)
-    check_stored(config)
-    check_trackers(config)
+    _check_gate(config)
+    _check_stored(config)
+    _check_trackers(config)
     read_shard(config)
-    check_devices(config)
-    check_ray(config)
-    check_preset(config)
+    _check_devices(config)
+    _check_ray(config)
+    _check_preset(config)
     for option in OPTIONS:
         value = config.getoption(option.ini_name)
         if value and option.name in readers:
@@ -233,9 +234,9 @@ def check_options(config: pytest.Config) -> None:
                 raise pytest.UsageError(f"{option.flag_name}: {error}") from error
 
 
-def read_devices(config: pytest.Config) -> int:
+def _read_devices(config: pytest.Config) -> int:
     """Return the number of processes of each model on this machine, 0 for auto."""
-    return 0 if get_option(config, "devices") == "auto" else read_count(config, "devices", 1) or 0
+    return 0 if get_option(config, "devices") == "auto" else _read_count(config, "devices", 1) or 0
 
 
 def answer_command(arguments: Sequence[str]) -> str:
@@ -248,7 +249,7 @@ def answer_command(arguments: Sequence[str]) -> str:
     return shlex.join(["pytest", "--eye-answer", *(word for word in arguments if not word.startswith(left_out))])
 
 
-def check_stored(config: pytest.Config) -> None:
+def _check_stored(config: pytest.Config) -> None:
     """Refuse options that contradict one another: answers are made, or read, or compared."""
     if get_option(config, "answer"):
         for name in ("stored", "baseline", "update-baseline", "sequential", "track"):
@@ -268,10 +269,10 @@ class Shard:
     def __str__(self) -> str:
         return f"{self.number}/{self.count}"
 
-    def places(self, total: int) -> range:
-        """Return the places of the tests of this job among all of them.
+    def indices(self, total: int) -> range:
+        """Return the indices of the tests of this job among all of them.
 
-        >>> [list(Shard(number, 3).places(4)) for number in (1, 2, 3)]
+        >>> [list(Shard(number, 3).indices(4)) for number in (1, 2, 3)]
         [[0], [1], [2, 3]]
         """
         return range((self.number - 1) * total // self.count, self.number * total // self.count)
@@ -285,7 +286,7 @@ def read_trackers(config: pytest.Config) -> tuple[Target, ...]:
         raise pytest.UsageError(f"--eye-track: {error}") from error
 
 
-def check_trackers(config: pytest.Config) -> None:
+def _check_trackers(config: pytest.Config) -> None:
     """Refuse trackers that cannot be used, before any model is asked."""
     try:
         check_targets(read_trackers(config), offline=bool(get_option(config, "offline")))
@@ -311,9 +312,9 @@ def read_shard(config: pytest.Config) -> Shard | None:
     return Shard(int(match[1]), int(match[2]))
 
 
-def check_devices(config: pytest.Config) -> None:
+def _check_devices(config: pytest.Config) -> None:
     """Refuse processes of a model beside a cluster, and a number of them beside workers of pytest-xdist."""
-    count = read_devices(config)
+    count = _read_devices(config)
     if count and get_option(config, "ray"):
         raise pytest.UsageError(
             "--eye-devices is about this machine. Set the processes on a cluster with --eye-ray-actors."
@@ -325,9 +326,9 @@ def check_devices(config: pytest.Config) -> None:
         )
 
 
-def read_ray_gpus(config: pytest.Config) -> Mapping[str, float]:
+def _read_ray_gpus(config: pytest.Config) -> Mapping[str, float]:
     """Return the GPUs of each process on a cluster, by backend."""
-    gpus, used = {}, {model.backend for model in read_models(config)}
+    gpus, used = {}, {model.backend for model in _read_models(config)}
     for part in filter(None, str(get_option(config, "ray-gpus")).split(",")):
         backend, _, text = part.partition("=")
         value = float(text) if re.fullmatch(r"\d*\.?\d+", text) else 0.0
@@ -336,12 +337,12 @@ def read_ray_gpus(config: pytest.Config) -> Mapping[str, float]:
                 f"--eye-ray-gpus={part}: expected BACKEND=N, where N is a share of one GPU, such as 0.25, or a whole "
                 "number of GPUs."
             )
-        find_backend_of_gpus(backend, used)
+        _find_backend_of_gpus(backend, used)
         gpus[backend] = value
     return gpus
 
 
-def find_backend_of_gpus(name: str, used: set[str]) -> None:
+def _find_backend_of_gpus(name: str, used: set[str]) -> None:
     """Raise UsageError unless a backend has this name; `used` are the backends of the models."""
     if name not in used:
         try:
@@ -350,23 +351,23 @@ def find_backend_of_gpus(name: str, used: set[str]) -> None:
             raise pytest.UsageError(f"--eye-ray-gpus={name}: {error}") from error
 
 
-def check_ray(config: pytest.Config) -> None:
+def _check_ray(config: pytest.Config) -> None:
     """Refuse options of a cluster that would not be used, and workers of pytest-xdist beside a cluster."""
     for name in ("ray-actors", "ray-gpus"):
         if config.getoption(f"eye_{name.replace('-', '_')}") is not None and not get_option(config, "ray"):
             raise pytest.UsageError(f"--eye-{name} is about a Ray cluster. Name one with --eye-ray, or leave it out.")
-    read_count(config, "ray-actors", 1)
-    read_ray_gpus(config)
+    _read_count(config, "ray-actors", 1)
+    _read_ray_gpus(config)
     if get_option(config, "ray") and getattr(config.option, "numprocesses", None):
         raise pytest.UsageError(
             "--eye-ray uses all processors and GPUs of the cluster from one process. Leave out -n of pytest-xdist."
         )
 
 
-def check_preset(config: pytest.Config) -> None:
+def _check_preset(config: pytest.Config) -> None:
     """Refuse options of the suite in a preset for an unknown protocol, and unknown class names and templates."""
     load: dict[str, Callable[[str], object]] = {"names": load_class_names, "templates": load_templates}
-    for protocol, options in read_suite_options(config).items():
+    for protocol, options in _read_suite_options(config).items():
         try:
             get_protocol(protocol)
             for name in options.keys() & load.keys():
@@ -375,18 +376,18 @@ def check_preset(config: pytest.Config) -> None:
             raise pytest.UsageError(f"--eye-preset={get_option(config, 'preset')}: [{protocol}] {error}") from error
 
 
-def check_gate(config: pytest.Config) -> None:
+def _check_gate(config: pytest.Config) -> None:
     """Refuse impossible options of the comparison, and options of the comparison in a session without one."""
     if config.getoption("eye_baseline") == "":
         raise pytest.UsageError("--eye-baseline names nothing. Name a folder or file of baselines, or leave it out.")
-    if not 0 < read_fraction(config, "alpha") < MAX_ALPHA:
+    if not 0 < _read_fraction(config, "alpha") < MAX_ALPHA:
         raise pytest.UsageError(
             f"--eye-alpha must be above 0 and below {MAX_ALPHA}. Got {get_option(config, 'alpha')} instead."
         )
     read_rule(config)
     if get_option(config, "sequential") and get_option(config, "limit"):
         raise pytest.UsageError("--eye-sequential sets how many images are asked. Leave out --eye-limit.")
-    limited = [name for name, options in read_suite_options(config).items() if "limit" in options]
+    limited = [name for name, options in _read_suite_options(config).items() if "limit" in options]
     if get_option(config, "sequential") and limited:
         raise pytest.UsageError(
             f"--eye-sequential sets how many images are asked, and --eye-preset={get_option(config, 'preset')} limits "
@@ -402,9 +403,9 @@ def check_gate(config: pytest.Config) -> None:
             )
 
 
-def check_protocol_options(config: pytest.Config, settings: Iterable[OptionSetting]) -> None:
+def _check_protocol_options(config: pytest.Config, settings: Iterable[OptionSetting]) -> None:
     """Refuse unusable values of protocol options: names of models, prompts and files."""
-    requested = protocol_options(config)
+    requested = _protocol_options(config)
     for setting in settings:
         option = next(option for option in get_protocol(setting.protocol).options if option.name == setting.option)
         check = option.check or (lambda *_: None)
@@ -415,10 +416,10 @@ def check_protocol_options(config: pytest.Config, settings: Iterable[OptionSetti
                 raise type(error)(f"{setting.protocol}.{setting.option}: {error}") from error
 
 
-def read_protocol_options(config: pytest.Config) -> Mapping[str, RequestedValues]:
+def _read_protocol_options(config: pytest.Config) -> Mapping[str, RequestedValues]:
     """Return the requested options of protocols. Raises UsageError for a wrong one."""
     try:
-        return protocol_options(config)
+        return _protocol_options(config)
     except EyechartError as error:
         raise pytest.UsageError(str(error)) from error
 
@@ -429,7 +430,7 @@ def describe_ineffective_options(config: pytest.Config) -> list[str]:
     lines = [warning for name, values in chosen.options.items() if (warning := get_protocol(name).warnings(values))]
     for option, value in get_preset(config).model_options.items():
         without = [
-            model.name for model in chosen.models if option not in {*model.options, *declared_option_names(model)}
+            model.name for model in chosen.models if option not in {*model.options, *_declared_option_names(model)}
         ]
         if without:
             lines.append(
@@ -444,30 +445,30 @@ def get_settings(config: pytest.Config) -> Settings:
     if SETTINGS not in config.stash:
         here = config.invocation_params.dir
         config.stash[SETTINGS] = Settings(
-            models=read_models(config),
+            models=_read_models(config),
             data=get_option(config, "data") or None,
             out=here / get_option(config, "out"),
             store=here / get_option(config, "store"),
-            limit=read_limit(config),
-            seed=read_count(config, "seed", 0) or 0,
+            limit=_read_limit(config),
+            seed=_read_count(config, "seed", 0) or 0,
             sequential=bool(get_option(config, "sequential")),
             answer_command=answer_command(sys.argv[1:]) if get_option(config, "stored") else "",
             only_answer=bool(get_option(config, "answer")),
-            devices=read_devices(config),
+            devices=_read_devices(config),
             ray=str(get_option(config, "ray")),
             remote=get_option(config, "remote") or "",
-            ray_actors=read_count(config, "ray-actors", 1) or 0,
-            ray_gpus=read_ray_gpus(config),
+            ray_actors=_read_count(config, "ray-actors", 1) or 0,
+            ray_gpus=_read_ray_gpus(config),
             offline=bool(get_option(config, "offline")),
             strict=bool(get_option(config, "strict")),
-            max_errors=read_count(config, "max-errors", 0) or 0,
+            max_errors=_read_count(config, "max-errors", 0) or 0,
             names=get_option(config, "names"),
             templates=get_option(config, "templates") or None,
-            labels=read_label_options(config),
+            labels=_read_label_options(config),
             empty=get_option(config, "empty-labels") or None,
             equivalences=get_option(config, "equivalences"),
             categories=get_option(config, "categories"),
-            options=read_protocol_options(config),
-            by_protocol=read_suite_options(config),
+            options=_read_protocol_options(config),
+            by_protocol=_read_suite_options(config),
         )
     return config.stash[SETTINGS]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from eyechart.plurals import count_of
+from eyechart.messages.plurals import count_of
 
 from .cases import get_case
 from .settings import Shard
@@ -21,8 +21,8 @@ class ShardOfCases:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Deselect the tests of other shards, after -k and -m."""
-        ordered = sorted(items, key=model_and_name)
-        kept = {id(ordered[place]) for place in self.shard.places(len(items))}
+        ordered = sorted(items, key=_model_and_name)
+        kept = {id(ordered[index]) for index in self.shard.indices(len(items))}
         others = [item for item in items if id(item) not in kept]
         self.count, self.total = len(kept), len(items)
         items[:] = [item for item in items if id(item) in kept]
@@ -42,7 +42,7 @@ class ShardOfCases:
             terminalreporter.write_line(f"eyechart: shard {self.shard} has {tests}")
 
 
-def model_and_name(item: pytest.Item) -> tuple[str, str]:
+def _model_and_name(item: pytest.Item) -> tuple[str, str]:
     """Return the model of a case, "" for any other test, and the name of the test."""
     case = get_case(item)
     return case.model.name if case else "", item.nodeid

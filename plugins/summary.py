@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from _pytest.pathlib import bestrelpath
 
-from eyechart.command_line import align_texts
-from eyechart.gate.headlines import WITH_EMPTY, counts_empty
-from eyechart.glossary import is_counted, is_percent
-from eyechart.plurals import count_of
-from eyechart.records import PASSED, Metric, Record
+from eyechart.messages.plurals import count_of
+from eyechart.messages.terminal import align_texts
+from eyechart.results.glossary import is_counted, is_percent
+from eyechart.results.headlines import WITH_EMPTY, counts_empty
+from eyechart.results.records import PASSED, Metric, Record
 
 from .cases import find_case
 from .recorder import Recorder
@@ -35,7 +35,7 @@ Row = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class SummaryTable:
+class _SummaryTable:
     """The head and rows, the number of metrics without a row, and the metrics whose intervals are shown."""
 
     rows: list[Row]
@@ -72,7 +72,7 @@ class Summary:
         table = select_rows(records, verbose=verbose)
         for line in align_texts(table.rows):
             write(line)
-        for line in provenance_lines(records, None if verbose else MAX_NOTES):
+        for line in _provenance_lines(records, None if verbose else MAX_NOTES):
             write(line)
         notes = [*dict.fromkeys(note for record in records for note in record.notes)]
         shown = notes if verbose else notes[:MAX_NOTES]
@@ -86,7 +86,7 @@ class Summary:
         ]
         if any(more):
             write(f"{' and '.join(filter(None, more))}: pytest -v, or eyechart overview")
-        methods = interval_methods(table.intervals)
+        methods = _interval_methods(table.intervals)
         folder = bestrelpath(Path.cwd(), self.recorder.folder)
         write(f"{f'intervals: {methods}; ' if methods else ''}records and answers: {folder}")
         write(f"the page: eyechart page {folder}")
@@ -95,12 +95,12 @@ class Summary:
         """Print why cases were skipped, so that a missing data set is noticed."""
         config = terminalreporter.config
         skipped = [report for report in terminalreporter.getreports("skipped") if find_case(config, report.nodeid)]
-        reasons = Counter(skip_reason(report) for report in skipped)
+        reasons = Counter(_skip_reason(report) for report in skipped)
         for why, cases in reasons.items():
             terminalreporter.write_line(f"eyechart: {count_of(cases, 'case')} skipped: {why}")
 
 
-def provenance_lines(records: Iterable[Record], most: int | None) -> list[str]:
+def _provenance_lines(records: Iterable[Record], most: int | None) -> list[str]:
     """Return a line for each split of the user that says where its labels and class names are from, at most `most`."""
     by_split = {f"{record.benchmark}/{record.split}": record.data.provenance for record in records if record.data.root}
     lines = [f"read {split}: {provenance}" for split, provenance in by_split.items() if provenance]
@@ -108,7 +108,7 @@ def provenance_lines(records: Iterable[Record], most: int | None) -> list[str]:
     return [*lines[:most], *([f"{count_of(left, 'more split')}: pytest -v"] if left > 0 else [])]
 
 
-def interval_methods(metrics: Iterable[Metric]) -> str:
+def _interval_methods(metrics: Iterable[Metric]) -> str:
     """Return the methods of the intervals of some metrics, in the order of their first occurrence."""
     methods = dict.fromkeys(metric.ci_method for metric in metrics if metric.ci is not None)
     return ", ".join(METHODS.get(method, method) for method in methods)
@@ -119,27 +119,27 @@ def sort_key(record: Record) -> tuple[str, ...]:
     return record.benchmark, record.model.title, record.split, record.protocol
 
 
-def skip_reason(report: pytest.TestReport) -> str:
+def _skip_reason(report: pytest.TestReport) -> str:
     """Return why a test was skipped."""
     return str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr).removeprefix("Skipped: ")
 
 
-def select_rows(records: Sequence[Record], *, verbose: bool = False) -> SummaryTable:
+def select_rows(records: Sequence[Record], *, verbose: bool = False) -> _SummaryTable:
     """Return the most detailed table that fits."""
-    every = [(record, metric) for record in records for metric in titled_metrics(record)]
+    every = [(record, metric) for record in records for metric in _titled_metrics(record)]
     if not every:
-        return SummaryTable([], 0, [])
+        return _SummaryTable([], 0, [])
     primary = [next(pairs) for _, pairs in groupby(every, lambda pair: id(pair[0]))]
     if verbose or len(every) < MAX_LINES:
-        return SummaryTable(metric_rows(every), 0, [metric for _, metric in every])
+        return _SummaryTable(metric_rows(every), 0, [metric for _, metric in every])
     if len(primary) < MAX_LINES:
-        return SummaryTable(metric_rows(primary), len(every) - len(primary), [metric for _, metric in primary])
-    rows = split_rows(primary)
+        return _SummaryTable(metric_rows(primary), len(every) - len(primary), [metric for _, metric in primary])
+    rows = _split_rows(primary)
     cut = [("…", *[""] * (len(rows[0]) - 1))] if len(rows) > MAX_LINES else []
-    return SummaryTable([*rows[:MAX_LINES], *cut], len(every) - len(primary), [metric for _, metric in primary])
+    return _SummaryTable([*rows[:MAX_LINES], *cut], len(every) - len(primary), [metric for _, metric in primary])
 
 
-def titled_metrics(record: Record) -> list[Metric]:
+def _titled_metrics(record: Record) -> list[Metric]:
     """Return the metrics with a title, the primary one first; those that count images without labels come last."""
     titled = [metric for metric in record.metrics if metric.title]
     return sorted(titled, key=lambda metric: counts_empty(metric, record.metrics))
@@ -154,9 +154,9 @@ def metric_rows(pairs: Iterable[tuple[Record, Metric]]) -> list[Row]:
             record.case,
             record.protocol,
             metric.name,
-            name_samples(record, metric),
+            _name_samples(record, metric),
             format_interval(metric),
-            format_count(metric),
+            _format_count(metric),
             *(str(outcome(record, name)) for name in counted),
             status(record),
         )
@@ -166,13 +166,13 @@ def metric_rows(pairs: Iterable[tuple[Record, Metric]]) -> list[Row]:
     return [("case", "protocol", "metric", "labels or subset", INTERVAL, "n", *heads, ""), *rows]
 
 
-def split_rows(pairs: Sequence[tuple[Record, Metric]]) -> list[Row]:
+def _split_rows(pairs: Sequence[tuple[Record, Metric]]) -> list[Row]:
     """Return a head, and a row for each benchmark, model, protocol and options: its lowest and highest split."""
 
     def group_key(pair: tuple[Record, Metric]) -> Row:
         record, metric = pair
         case = record.case.removeprefix(f"{record.benchmark}/{record.split}/")
-        return record.benchmark, case, record.protocol, metric.name, name_samples(record, metric, with_labels=False)
+        return record.benchmark, case, record.protocol, metric.name, _name_samples(record, metric, with_labels=False)
 
     groups: dict[Row, list[tuple[Record, Metric]]] = {}
     for pair in pairs:
@@ -181,8 +181,8 @@ def split_rows(pairs: Sequence[tuple[Record, Metric]]) -> list[Row]:
         (
             *key,
             str(len(group)),
-            describe_split(group, min),
-            describe_split(group, max) if len(group) > 1 else "",
+            _describe_split(group, min),
+            _describe_split(group, max) if len(group) > 1 else "",
             str(sum(record.outcomes.error for record, _ in group)),
             " ".join(dict.fromkeys(filter(None, (status(record) for record, _ in group)))),
         )
@@ -192,16 +192,16 @@ def split_rows(pairs: Sequence[tuple[Record, Metric]]) -> list[Row]:
     return [(*named, "lowest split, % [95 % interval]", "highest split", "errors", ""), *rows]
 
 
-def describe_split(group: Sequence[tuple[Record, Metric]], choose: Callable[..., tuple[Record, Metric]]) -> str:
+def _describe_split(group: Sequence[tuple[Record, Metric]], choose: Callable[..., tuple[Record, Metric]]) -> str:
     """Return the lowest or highest split of some cases with its value, interval and n, "-" if no value is defined."""
     defined = [(record, metric) for record, metric in group if metric.value is not None]
     if not defined:
         return "-"
     record, metric = choose(defined, key=lambda pair: (pair[1].value, pair[0].split))
-    return f"{format_interval(metric)} n={format_count(metric)} {record.split}"
+    return f"{format_interval(metric)} n={_format_count(metric)} {record.split}"
 
 
-def name_samples(record: Record, metric: Metric, *, with_labels: bool = True) -> str:
+def _name_samples(record: Record, metric: Metric, *, with_labels: bool = True) -> str:
     """Return the label set of a metric, or the subset of samples, level, prompt and, of several, the label set.
 
     Without `with_labels` the last part is left out.
@@ -245,6 +245,6 @@ def format_interval(metric: Metric) -> str:
     return f"{value}{interval}{'' if in_percent else ' (not in %)'}"
 
 
-def format_count(metric: Metric) -> str:
+def _format_count(metric: Metric) -> str:
     """Return n, with the number of independent images or observations if several samples are of one."""
     return str(metric.n) if metric.n_clusters == metric.n else f"{metric.n} ({metric.n_clusters} independent)"

@@ -3,7 +3,7 @@
 import pytest
 
 from eyechart.errors import EyechartError
-from eyechart.tracking.runs import TrackingResult, track_run
+from eyechart.tracking.log_runs import TrackingResult, track_run
 
 from .recorder import Recorder
 from .settings import get_settings, read_trackers

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from eyechart.gate.verdict_file import SessionVerdicts, summarise_session
+from eyechart.gate.verdicts.verdict_file import SessionVerdicts, summarise_session
 
 from .gate import Gate
 from .options import get_option

@@ -20,6 +20,6 @@ def worker_name(config: pytest.Config) -> str:
 def limit_threads(config: pytest.Config) -> None:
     """Give a worker its part of the processors, unless the environment says how many threads it has."""
     if not os.environ.get("OMP_NUM_THREADS"):
-        from eyechart.models.device import divide_threads
+        from eyechart.models.runtime.device import divide_threads
 
         os.environ["OMP_NUM_THREADS"] = str(divide_threads(config.workerinput["workercount"]))  # type: ignore[attr-defined]

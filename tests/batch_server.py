@@ -29,7 +29,7 @@ class Batch:
 
 class BatchServer(BASE["Faulty"]):  # type: ignore[misc]
     """The server. A batch ends when its state was read `reads` times and `open` is set. `results` has, by the text of a
-    request, a status and a body in place of a good answer, or None for no response."""
+    request, a status and a body instead of a good answer, or None for no response."""
 
     def __init__(self) -> None:
         super().__init__()

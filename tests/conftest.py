@@ -20,19 +20,19 @@ import pytest
 from PIL import Image
 from xdist.scheduler import LoadFileScheduling
 
-from eyechart.classification.predictions import Classification, ClassPredictions, Targets
-from eyechart.data.dataset import Dataset
-from eyechart.data.equivalences import LabelPolicy, equivalent_pairs
-from eyechart.data.file_index import whole_file_source
-from eyechart.data.labels import build_label_set, build_original_labels
-from eyechart.data.rows import Row
-from eyechart.models.torchvision_repair import repair
+from eyechart.classification.answers.class_predictions import Classification, ClassPredictions, Targets
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.data.dataset.label_sets import build_label_set, build_original_labels
+from eyechart.data.dataset.rows import Row
+from eyechart.data.index.file_index import whole_file_source
+from eyechart.data.labels.equivalences import LabelPolicy, equivalent_pairs
+from eyechart.evaluation.case_result import CaseResult
+from eyechart.evaluation.settings import Case, Settings
+from eyechart.models.runtime.torchvision_repair import repair
+from eyechart.models.spec import parse_named_spec
 from eyechart.models.types import Identity, Request
 from eyechart.protocol.registry import get_protocol
-from eyechart.protocol.result import CaseResult
-from eyechart.protocol.settings import Case, Settings
-from eyechart.records import Record, Records, Run, encode
-from eyechart.spec import parse_named_spec
+from eyechart.results.records import Record, Records, Run, encode
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # workers, and what they start, share the cores
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -203,17 +203,17 @@ def torch_python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str
 @pytest.fixture(scope="session")
 def warm_ray(tmp_path_factory: pytest.TempPathFactory, warm_python: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """As `warm_python`, and Ray has been imported, too."""
-    place = tmp_path_factory.mktemp("ray") / "socket"
-    with WARM["interpreter"](place, os.environ, WARM["RAY"], warm_python) as command:
+    index = tmp_path_factory.mktemp("ray") / "socket"
+    with WARM["interpreter"](index, os.environ, WARM["RAY"], warm_python) as command:
         yield command
 
 
 @pytest.fixture(scope="session")
 def warm_vllm(tmp_path_factory: pytest.TempPathFactory, warm_python: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """As `warm_python`, and vLLM has been imported, too."""
-    place = tmp_path_factory.mktemp("vllm") / "socket"
+    index = tmp_path_factory.mktemp("vllm") / "socket"
     own = {**os.environ, **import_module("eyechart.models.vllm.engine").ENVIRONMENT}
-    with WARM["interpreter"](place, own, WARM["VLLM"], warm_python) as command:
+    with WARM["interpreter"](index, own, WARM["VLLM"], warm_python) as command:
         yield command
 
 
@@ -332,7 +332,10 @@ class Maker:
 
     def dataset(self, labels: tuple[str, ...], split: str = "val", rows: tuple[Truth, ...] = TRUTHS) -> Dataset:
         """The images, of which only the labels matter here."""
-        index = tuple(Row(f"{place:04d}", f"{place}.jpg", f"{place:064x}", old) for place, (old, *_) in enumerate(rows))
+        index = tuple(
+            Row(f"{position:04d}", f"{position}.jpg", f"{position:064x}", old)
+            for position, (old, *_) in enumerate(rows)
+        )
         given = {
             "ImGT": [(old,) if old >= 0 else () for old, _, _ in rows],
             "ReGT": [new for _, new, _ in rows],
@@ -459,11 +462,11 @@ def thinking_chat(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def questions() -> list[Request]:
     """Short and long requests with no image, one and two, the images before, between and after the words."""
     noise = np.random.default_rng(3).integers(0, 256, (16, 4, 3, 3), dtype=np.uint8)
-    images = [Image.fromarray(pixels).resize((50 + 10 * (place % 3), 60)) for place, pixels in enumerate(noise)]
-    asked = [f"what is thing number {place} in a picture of caterpillars?" for place in range(12)]
-    more = [images[place : place + place % 3] for place in range(12)]
-    parts = [(text + " and so on" * (place % 2), *more[place]) for place, text in enumerate(asked)]
-    return [Request(part if place % 4 else (*part[1:], part[0])) for place, part in enumerate(parts)]
+    images = [Image.fromarray(pixels).resize((50 + 10 * (index % 3), 60)) for index, pixels in enumerate(noise)]
+    asked = [f"what is thing number {index} in a picture of caterpillars?" for index in range(12)]
+    more = [images[index : index + index % 3] for index in range(12)]
+    parts = [(text + " and so on" * (index % 2), *more[index]) for index, text in enumerate(asked)]
+    return [Request(part if index % 4 else (*part[1:], part[0])) for index, part in enumerate(parts)]
 
 
 @pytest.fixture

@@ -92,7 +92,7 @@ def look(asked: Asked) -> str:
         return "OK"
     if "Answer with the letter" in asked.text:
         return "ABCDEFGHIJ"[seen[0] % 10]
-    return json.dumps({str(place): SAYS[number % len(SAYS)] for place, number in enumerate(seen, 1)})
+    return json.dumps({str(index): SAYS[number % len(SAYS)] for index, number in enumerate(seen, 1)})
 
 
 def by_length(asked: Asked) -> Usage:
@@ -235,11 +235,11 @@ class Faulty(ThreadingHTTPServer):
             self.asked.append(asked)
             self.under_way += 1
             self.most = max(self.most, self.under_way)
-            waiting = self.faults.get(asked.text) or (self.plan and self.plan.get(self.place(asked)))
+            waiting = self.faults.get(asked.text) or (self.plan and self.plan.get(self.index(asked)))
             chosen = waiting.pop(0) if waiting else self.always or Reply()
         yield chosen
 
-    def place(self, asked: Asked) -> int:
+    def index(self, asked: Asked) -> int:
         """The place of a question among all different ones about pictures."""
         different = list(dict.fromkeys(one.content for one in self.asked if one.pictures))
         return different.index(asked.content) if asked.pictures else -1
@@ -307,8 +307,8 @@ class Handler(BaseHTTPRequestHandler):
         }.items():
             self.send_header(name, value)
         self.end_headers()
-        for place in range(len(body)) if reply.drip else ():
-            self.wfile.write(body[place : place + 1])
+        for index in range(len(body)) if reply.drip else ():
+            self.wfile.write(body[index : index + 1])
             self.server.closing.wait(reply.drip)
         self.wfile.write(body[: len(body) // 2] if reply.cut else b"" if reply.drip else body)
         if reply.cut:

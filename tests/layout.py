@@ -72,7 +72,7 @@ class Layout:
 
 def overlapping(boxes: Sequence[Box]) -> Iterator[tuple[int, int]]:
     """Return the places of all boxes that overlap, by pairs."""
-    order = sorted(range(len(boxes)), key=lambda place: boxes[place].left)
+    order = sorted(range(len(boxes)), key=lambda index: boxes[index].left)
     for rank, one in enumerate(order):
         for other in order[rank + 1 :]:
             if boxes[other].left > boxes[one].right:

@@ -30,15 +30,15 @@ def serve(root: Path) -> Iterator[Server]:
             super().__init__(*arguments, directory=str(root))
 
         def do_GET(self) -> None:
-            place = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
-            if place is None or not found.with_ranges:
+            index = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+            if index is None or not found.with_ranges:
                 super().do_GET()
                 return
             if found.broken:
                 found.broken -= 1
                 self.send_error(503)
                 return
-            start, stop = int(place[1]), int(place[2]) + 1
+            start, stop = int(index[1]), int(index[2]) + 1
             found.ranges.append((self.path, start, stop))
             data = Path(self.translate_path(self.path)).read_bytes()[start:stop]
             self.send_response(206)

@@ -53,14 +53,14 @@ def teach(model: Any, processor: Any, lessons: Sequence[tuple[str, str]]) -> Non
     """Train on answers to prompts about an image; one thread is faster for so few numbers."""
     import torch
 
-    images = [[Image.new("RGB", (64, 64), (90 * place, 90, 200))] for place in range(len(lessons))]
+    images = [[Image.new("RGB", (64, 64), (90 * index, 90, 200))] for index in range(len(lessons))]
     how = {"return_tensors": "pt", "padding": True, "padding_side": "right"}
     whole = processor(text=[prompt + answer for prompt, answer in lessons], images=images, **how)
     starts = processor(text=[prompt for prompt, _ in lessons], images=images, **how)["attention_mask"].sum(
         1, keepdim=True
     )
-    tokens, place = whole["input_ids"], torch.arange(whole["input_ids"].shape[1])[None]
-    taught = (place >= starts) & (place < whole["attention_mask"].sum(1, keepdim=True))
+    tokens, index = whole["input_ids"], torch.arange(whole["input_ids"].shape[1])[None]
+    taught = (index >= starts) & (index < whole["attention_mask"].sum(1, keepdim=True))
     last = int(taught.any(0).sum()) + 1  # the others' words are not taught
     labels = torch.where(taught, tokens, -100)[:, 1 - last :]
     optimizer, threads = torch.optim.AdamW(model.model.language_model.parameters(), lr=2e-3), torch.get_num_threads()

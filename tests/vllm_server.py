@@ -16,7 +16,7 @@ from time import monotonic, sleep
 from urllib.error import URLError
 from urllib.request import urlopen
 
-from eyechart.models.torchvision_repair import repair
+from eyechart.models.runtime.torchvision_repair import repair
 from eyechart.models.vllm.engine import COMPACT, ENVIRONMENT, MAX_IMAGES
 
 PATIENCE = 600.0  # seconds for a server to start

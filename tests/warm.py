@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 IMPORTS = """
-from eyechart.models.torchvision_repair import repair
+from eyechart.models.runtime.torchvision_repair import repair
 repair()
 import pdb
 import pkgutil
@@ -33,18 +33,18 @@ from importlib import import_module
 import execnet.multi
 import open_clip
 import pytest
-import eyechart.data.imagenet_sample
+import eyechart.data.readers.imagenet_sample
 import eyechart.fixtures.session
 import eyechart.plugins.registration
 import eyechart.plugins.scheduling
 import xdist.dsession
 import xdist.looponfail
 from _pytest.config import default_plugins
-from eyechart import classification, metrics, oodbench, parsers, realbirdid, toybox
+from eyechart import classification, oodbench, parsers, realbirdid, statistics, toybox
 from eyechart.models.open_clip import encoder
-for package in (classification, metrics, oodbench, parsers, realbirdid, toybox):
-    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-        if not module.name.endswith("__main__"):
+for package in (classification, oodbench, parsers, realbirdid, statistics, toybox):
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        if not {"__main__", "catalogue", "commands", "figures", "tables"} & {*module.name.split(".")}:
             import_module(module.name)
 for plugin in default_plugins:
     import_module(f"_pytest.{plugin}")
@@ -66,10 +66,10 @@ import transformers.models.fast_vlm.modeling_fast_vlm
 import transformers.models.llava.processing_llava
 import transformers.models.qwen2.modeling_qwen2
 import transformers.models.timm_wrapper.modeling_timm_wrapper
-import eyechart.models.conse
+import eyechart.models.conse.encoder
 import eyechart.models.hf.generator
 import eyechart.models.served.openai
-import eyechart.models.timm_classifier
+import eyechart.models.timm.classifier
 from transformers import AutoConfig, AutoModelForImageTextToText, AutoProcessor, AutoTokenizer
 """
 TORCH = "import torch"
@@ -105,24 +105,26 @@ def read_at_start(environment: Mapping[str, str]) -> dict[str, str]:
 
 @contextmanager
 def interpreter(
-    place: Path,
+    location: Path,
     environment: Mapping[str, str],
     imports: str = IMPORTS + MODELS,
     python: Sequence[str] = (sys.executable,),
 ) -> Iterator[tuple[str, ...]]:
-    """Start a warm interpreter that listens at `place`; yield the command that is used in place of `python`.
+    """Start a warm interpreter that listens at `place`; yield the command that is used instead of `python`.
 
     It is started with `python`, which may be a warm interpreter that has imported less.
     """
     from subprocess import DEVNULL, PIPE, Popen  # the processes that ask for a fork do without
 
-    script = place.with_suffix(".sh")  # one word, so that it can be `sys.executable` of a fork, which xdist starts
+    script = location.with_suffix(".sh")  # one word, so that it can be `sys.executable` of a fork, which xdist starts
     client = Path(__file__).with_name("warm_client.py")
-    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -IS "{client}" "{place}" "$@"\n')
+    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -IS "{client}" "{location}" "$@"\n')
     script.chmod(0o755)
-    start = f"from runpy import run_path\nrun_path({__file__!r})['serve']({place.name!r}, {str(script)!r}, {imports!r})"
+    start = (
+        f"from runpy import run_path\nrun_path({__file__!r})['serve']({location.name!r}, {str(script)!r}, {imports!r})"
+    )
     command = [*python, "-c", start]
-    with Popen(command, cwd=place.parent, env=dict(environment), stdin=DEVNULL, stdout=PIPE, text=True) as server:
+    with Popen(command, cwd=location.parent, env=dict(environment), stdin=DEVNULL, stdout=PIPE, text=True) as server:
         try:
             assert server.stdout
             assert server.stdout.readline() == "ready\n"
@@ -133,7 +135,7 @@ def interpreter(
 
 @contextmanager
 def shared_interpreter(
-    place: Path,
+    location: Path,
     environment: Mapping[str, str],
     imports: str = IMPORTS + MODELS,
     python: Sequence[str] = (sys.executable,),
@@ -141,17 +143,17 @@ def shared_interpreter(
     """As `interpreter`, for every process that gives this `place`: the first starts it, and ends it after the last."""
     from time import sleep
 
-    ready, script = place.with_suffix(".ready"), place.with_suffix(".sh")
-    with place.with_suffix(".users").open("a") as users, place.with_suffix(".owner").open("a") as owner:
+    ready, script = location.with_suffix(".ready"), location.with_suffix(".sh")
+    with location.with_suffix(".users").open("a") as users, location.with_suffix(".owner").open("a") as owner:
         fcntl.flock(users, fcntl.LOCK_SH)
         while not is_locked(owner):
             if ready.exists():
                 yield (str(script),)
                 return
             sleep(0.1)
-        for left in (place, ready):  # by an owner that was killed
+        for left in (location, ready):  # by an owner that was killed
             left.unlink(missing_ok=True)
-        with interpreter(place, environment, imports, python) as command:
+        with interpreter(location, environment, imports, python) as command:
             ready.touch()
             try:
                 yield command
@@ -187,7 +189,7 @@ def keep_installed_packages() -> None:
         setattr(PathDistribution, name, property(kept))
 
 
-def serve(place: str, script: str, imports: str) -> None:
+def serve(location: str, script: str, imports: str) -> None:
     """Import, then fork for each that asks."""
     exec(imports, {})
     keep_installed_packages()
@@ -198,7 +200,7 @@ def serve(place: str, script: str, imports: str) -> None:
     use_large_pages()
     signal.signal(signal.SIGTERM, end)
     with socket.socket(socket.AF_UNIX) as server:
-        server.bind(place)
+        server.bind(location)
         server.listen()
         server.settimeout(30)
         print("ready", flush=True)
@@ -223,9 +225,9 @@ def use_large_pages() -> None:
     areas = [line.split() for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()]
     for where, rights, *_, owner in (area if len(area) > 5 else [*area, ""] for area in areas):
         if rights == "rw-p" and owner in ("", "[heap]"):
-            first, end = (int(place, 16) // LARGE * LARGE for place in where.split("-"))
-            for place in range(first + LARGE, end, LARGE):  # one by one, since one without content is refused
-                advise(c_void_p(place), c_size_t(LARGE), COLLAPSE)
+            first, end = (int(location, 16) // LARGE * LARGE for location in where.split("-"))
+            for location in range(first + LARGE, end, LARGE):  # one by one, since one without content is refused
+                advise(c_void_p(location), c_size_t(LARGE), COLLAPSE)
 
 
 def end(*_: object) -> NoReturn:
@@ -287,9 +289,9 @@ def become(client: socket.socket) -> NoReturn:
 
 
 def follow(before: str, now: str) -> None:
-    """Import from the folders of one PYTHONPATH in place of those of another."""
+    """Import from the folders of one PYTHONPATH instead of those of another."""
     old, new = (list(filter(None, folders.split(os.pathsep))) for folders in (before, now))
-    sys.path[1:] = [*new, *(place for place in sys.path[1:] if place not in old)]
+    sys.path[1:] = [*new, *(location for location in sys.path[1:] if location not in old)]
 
 
 def move_high(file: int) -> int:

@@ -14,11 +14,11 @@ from _socket import AF_UNIX, SCM_RIGHTS, SHUT_WR, SOL_SOCKET, socket
 INTERRUPTED, KILLED, TERMINATED = 2, 9, 15
 
 
-def ask(place: str, arguments: list[str]) -> int:
+def ask(location: str, arguments: list[str]) -> int:
     """Return the exit status of a fork that runs with `arguments`; kill this process if the fork was killed."""
     files = inherited_files()
     server = socket(AF_UNIX)
-    server.connect(place)
+    server.connect(location)
     fork = b""
     while not fork.endswith(b"\n"):
         if not (more := server.recv(1)):

@@ -18,18 +18,18 @@ import click
 from golden_compare import read_golden
 from jinja2 import Template
 
-from eyechart import glossary
 from eyechart.cli import COMMANDS, PROGRAM, SECTIONS, command
-from eyechart.gate.verdicts import ALPHA
-from eyechart.metrics.noninferiority import samples_for_margin
+from eyechart.evaluation.presets import PACKAGED as PRESETS
+from eyechart.evaluation.presets import read_preset
+from eyechart.gate.verdicts.decide import ALPHA
+from eyechart.models.chat.prompt_forms import FORMS
 from eyechart.models.packaged import PACKAGED_MODELS
-from eyechart.models.prompt_forms import FORMS
 from eyechart.models.registry import BUILT_IN
-from eyechart.protocol.presets import PACKAGED as PRESETS
-from eyechart.protocol.presets import read_preset
 from eyechart.protocol.prompts import FOLDER as PROMPTS
 from eyechart.protocol.registry import PACKAGED, get_protocol
-from eyechart.records import OutcomeCounts
+from eyechart.results import glossary
+from eyechart.results.records import OutcomeCounts
+from eyechart.statistics.noninferiority import samples_for_margin
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 DOCS, SITE_PAGES, FOLDER = REPOSITORY / "docs", REPOSITORY / "build" / "docs", REPOSITORY / "examples"
@@ -307,7 +307,9 @@ def definitions(target: str) -> Callable[[], Iterator[str]]:
     """Return the function that yields the table of tables or figures, from the function that returns their builders."""
 
     def rows() -> Iterator[tuple[str, ...]]:
-        for name, number, text in resolve_name("eyechart.reports.tables:describe_definitions")(resolve_name(target)()):
+        for name, number, text in resolve_name("eyechart.reports.tables.registry:describe_definitions")(
+            resolve_name(target)()
+        ):
             yield f"`{name}`", number, text
 
     return lambda: table(("name", "number", "what it shows"), rows())
@@ -315,7 +317,7 @@ def definitions(target: str) -> Callable[[], Iterator[str]]:
 
 def paper_tables() -> Iterator[str]:
     """Yield the table of packaged tables with the command that evaluates what each needs, as the study did."""
-    definitions = resolve_name("eyechart.reports.tables:BUILDERS").values()
+    definitions = resolve_name("eyechart.reports.tables.registry:table_builders")().values()
     rows = [
         (f"`{table.name}`", table.alias, table.summary, paper_command(table.alias, table.source, table.command))
         for table in definitions
@@ -356,7 +358,7 @@ def words(kind: str) -> Callable[[], Iterator[str]]:
 GENERATED: Mapping[str, Callable[[], Iterator[str]]] = {
     "commands": commands,
     "examples": examples,
-    "figures": definitions("eyechart.reports.figures:figure_drawers"),
+    "figures": definitions("eyechart.reports.figures.registry:figure_drawers"),
     "intervals": words("INTERVALS"),
     "label-sets": words("LABEL_SETS"),
     "metrics": words("METRICS"),

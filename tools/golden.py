@@ -66,7 +66,7 @@ from golden_compare import (
 )
 
 from eyechart.cli import main as run_command
-from eyechart.gate.shared_samples import read_keys as read_sample_keys
+from eyechart.results.shared_samples import read_keys as read_sample_keys
 
 ROOT = Path(__file__).resolve().parents[1]
 SESSIONS = "sessions.toml"

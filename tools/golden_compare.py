@@ -65,38 +65,38 @@ class Difference:
     """One value that is not what it was; `place` leads to it, from a case or table to a field, or a column and row."""
 
     file: str
-    place: tuple[str, ...]
+    location: tuple[str, ...]
     before: str
     after: str
 
     def __str__(self) -> str:
         """Write it in one line."""
-        return f"{self.file}: {' / '.join(self.place)}: {self.before} -> {self.after}"
+        return f"{self.file}: {' / '.join(self.location)}: {self.before} -> {self.after}"
 
 
-def find_differences(file: str, before: Json, after: Json, place: tuple[str, ...] = ()) -> Iterator[Difference]:
+def find_differences(file: str, before: Json, after: Json, location: tuple[str, ...] = ()) -> Iterator[Difference]:
     """Yield what differs between two values of a golden file; the order of numbers and of notes does not count."""
-    if place[-1:] == ("notes",) and isinstance(before, list) and isinstance(after, list):
+    if location[-1:] == ("notes",) and isinstance(before, list) and isinstance(after, list):
         before, after = sorted(before), sorted(after)
     if is_named(before) and is_named(after):
         before, after = by_name(before), by_name(after)
     if isinstance(before, dict) and isinstance(after, dict):
         if [*before] == [*after] == ["csv"]:
-            yield from compare_csv(file, before["csv"], after["csv"], place)
+            yield from compare_csv(file, before["csv"], after["csv"], location)
             return
         other = before.get("versions") != after.get("versions")
         for name in sorted({*before, *after} - ({"digest", "versions"} if other else set())):
             if (name in ADDED | ADDED_TABLES or name.partition(" ")[0] in ADDED_METRICS) and before.get(name) is None:
                 continue
             if name in before and name in after:
-                yield from find_differences(file, before[name], after[name], (*place, name))
+                yield from find_differences(file, before[name], after[name], (*location, name))
             else:
-                yield Difference(file, (*place, name), *describe_presence(name in before, name in after))
+                yield Difference(file, (*location, name), *describe_presence(name in before, name in after))
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
         for number, pair in enumerate(zip(before, after, strict=True)):
-            yield from find_differences(file, *pair, (*place, str(number)))
+            yield from find_differences(file, *pair, (*location, str(number)))
     elif not is_same(file, before, after):
-        yield Difference(file, place, shorten(before), shorten(after))
+        yield Difference(file, location, shorten(before), shorten(after))
 
 
 def is_named(value: Json) -> bool:
@@ -120,7 +120,7 @@ def named(number: Json) -> str:
 
 
 def split_category(value: Json) -> Json:
-    """Return a golden value with subset, level and prompt in the place of each number's category.
+    """Return a golden value with subset, level and prompt instead of each number's category.
 
     Records of schema 1 and their evidence had these in one text.
 
@@ -146,7 +146,7 @@ def is_old_number(value: Json) -> bool:
 
 
 def split_number(number: Json) -> Json:
-    """Return a number with subset, level and prompt in the place of its category."""
+    """Return a number with subset, level and prompt instead of its category."""
     level, category = "", number["category"]
     if number["name"] in ("p_abstain", "correct_reason"):
         prompt, _, subset = category.partition("/")
@@ -157,7 +157,7 @@ def split_number(number: Json) -> Json:
     return {**others, "subset": subset, "level": level, "prompt": prompt}
 
 
-def compare_csv(file: str, before: list[str], after: list[str], place: tuple[str, ...]) -> Iterator[Difference]:
+def compare_csv(file: str, before: list[str], after: list[str], location: tuple[str, ...]) -> Iterator[Difference]:
     """Yield a difference for each column that is gone, new or has other cells, and one where rows are gone or new.
 
     The order of rows does not count in the files that `changes.toml` names in `any_row_order`. A sample table with the
@@ -171,11 +171,13 @@ def compare_csv(file: str, before: list[str], after: list[str], place: tuple[str
         if name in ADDED_COLUMNS and name not in old_head:
             continue
         if name not in old_head or name not in new_head:
-            yield Difference(file, (*place, f"column {name}"), *describe_presence(name in old_head, name in new_head))
-    differences = list(compare_rows(file, old_head, old, new_head, new, place))
+            yield Difference(
+                file, (*location, f"column {name}"), *describe_presence(name in old_head, name in new_head)
+            )
+    differences = list(compare_rows(file, old_head, old, new_head, new, location))
     if differences and file in read_changes().get("any_row_order", ()):
         in_order = sort_rows(old_head, old), sort_rows(new_head, new)
-        if not any(compare_rows(file, old_head, in_order[0], new_head, in_order[1], place)):
+        if not any(compare_rows(file, old_head, in_order[0], new_head, in_order[1], location)):
             return
     yield from differences
 
@@ -186,7 +188,7 @@ def compare_rows(
     old: Sequence[list[str]],
     new_head: Mapping[str, int],
     new: Sequence[list[str]],
-    place: tuple[str, ...],
+    location: tuple[str, ...],
 ) -> Iterator[Difference]:
     """Yield a difference for each column with other cells, and one where rows are gone or new."""
     for name in (name for name in old_head if name in new_head):
@@ -197,9 +199,9 @@ def compare_rows(
         if changed:
             row = changed[0]
             where = f"column {name}, {len(changed)} of {len(old)} rows, row {row} ({', '.join(old[row][:2])})"
-            yield Difference(file, (*place, where), *map(shorten, cells[row]))
+            yield Difference(file, (*location, where), *map(shorten, cells[row]))
     if len(old) != len(new):
-        yield Difference(file, (*place, "rows"), str(len(old)), str(len(new)))
+        yield Difference(file, (*location, "rows"), str(len(old)), str(len(new)))
 
 
 def sort_rows(head: Mapping[str, int], rows: Sequence[list[str]]) -> list[list[str]]:
@@ -218,7 +220,7 @@ def read_columns(lines: list[str]) -> tuple[dict[str, int], list[list[str]]]:
     """Return the place of each column, equal names numbered, and the rows."""
     head, *rows = [*csv.reader(StringIO("\n".join(lines), newline=""))] or [[]]
     names = [f"{name} ({head[:n].count(name) + 1})" if name in head[:n] else name for n, name in enumerate(head)]
-    return {name: place for place, name in enumerate(names)}, rows
+    return {name: location for location, name in enumerate(names)}, rows
 
 
 def describe_presence(*there: bool) -> Iterator[str]:

@@ -53,7 +53,7 @@ def mutants(source: str, path: Path) -> list[Mutant]:
     """Return every mutant of a module's source, in the order of the source."""
     tree = ast.parse(source)
     whole, result = [ast.unparse(statement) for statement in tree.body], []
-    for node, replace_node, index in _places(tree):
+    for node, replace_node, index in _nodes(tree):
         for operator, new in _replacements(node):
             replace_node(new)
             text = ast.unparse(ast.fix_missing_locations(tree.body[index]))  # of all statements one is another
@@ -77,11 +77,11 @@ def _difference(before: str, after: str) -> str:
 def _common(left: list[str], right: list[str]) -> int:
     """How many lines are the same before the first that is not."""
     return next(
-        (place for place, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right))
+        (index for index, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right))
     )
 
 
-def _places(tree: ast.Module) -> Iterator[tuple[ast.AST, Setter, int]]:
+def _nodes(tree: ast.Module) -> Iterator[tuple[ast.AST, Setter, int]]:
     """Yield every node of a module that may be mutated, what puts another in its place, and its statement's index."""
     for index, statement in enumerate(tree.body):
         if not _left_alone(statement, tree):

@@ -1,6 +1,6 @@
 """Mutation testing: change the source in small ways, one at a time, and count how many changes the tests notice.
 
-    python tools/mutate.py src/eyechart/metrics src/eyechart/gate --sample 400 --seed 0 --quick \\
+    python tools/mutate.py src/eyechart/statistics src/eyechart/gate --sample 400 --seed 0 --quick \\
         [--jobs N] [--report FILE] [--only FILE] [--far] [--timings FILE]
 
 Run it in the repository root, in the environment of the tests (`pip install -e .[test]`). Every mutant is tested in a
@@ -12,7 +12,7 @@ status is 0 however many survive, and 1 where the tests fail without any mutant.
 - `--report FILE` adds a JSON line for each mutant to a file.
 - `--only FILE` takes from the mutants those that survived in such a report, also where their lines have moved since. A
   survivor whose code is no more is left out. With it, write tests and see whether they kill: no need of a whole run.
-- `--quick` lets Hypothesis try QUICK_EXAMPLES examples, as the tests do, in place of WHOLE_EXAMPLES, and leaves tests
+- `--quick` lets Hypothesis try QUICK_EXAMPLES examples, as the tests do, instead of WHOLE_EXAMPLES, and leaves tests
   out that take more than QUICK_SECONDS, most of which simulate coverage. Few mutants survive it that the whole tests
   kill; `--only` without `--quick` finds these.
 - `--far` takes every file under tests/properties and tests/unit that imports a module for one of its tests.
@@ -21,10 +21,10 @@ status is 0 however many survive, and 1 where the tests fail without any mutant.
 
 The tests of a module are its doctests; the files under tests/properties and tests/unit whose names begin with its
 name; those that import it and lie in a folder that is called as its package is, or begin with the package's name;
-tests/unit/test_metric_contract.py for metrics; and, where there are none, any that import it. A private module, whose
-name begins with an underscore, has the tests of the modules beside it that import it. The shortest tests run first.
-Farther tests may kill some of the survivors, and some mutants are equivalent to the source: judge each before you
-write a test for it.
+tests/unit/test_statistics_contract.py for statistics; and, where there are none, any that import it. A private module,
+whose name begins with an underscore, has the tests of the modules that import it. The shortest tests run
+first. Farther tests may kill some of the survivors, and some mutants are equivalent to the source: judge each before
+you write a test for it.
 """
 
 import argparse
@@ -78,17 +78,19 @@ def find_tests(path: Path, root: Path, far: bool) -> list[Path]:
     tests = [test for folder in ("properties", "unit") for test in sorted((root / "tests" / folder).rglob("test_*.py"))]
     modules = {module_name(path)}
     if path.stem.startswith("_"):
-        near = [other for other in (root / path.parent).glob("*.py") if modules & imported_names(other)]
+        using = [other for other in (root / "src").rglob("*.py") if path.stem in other.read_text(encoding="utf-8")]
+        near = [other for other in using if modules & imported_names(other)]
         modules |= {module_name(other.relative_to(root)) for other in near}
     names = {f"test_{module.rpartition('.')[2]}" for module in modules}
     named = [test for test in tests if any(f"{test.stem}_".startswith(f"{name}_") for name in names)]
-    of_package = f"test_{path.parent.name}_"
+    folders = {part for part in path.parts[:-1] if part not in ("src", "eyechart")}  # the package, and folders in it
+    of_package = tuple(f"test_{folder}_" for folder in folders)
     package = [
         test
         for test in tests
-        if (test.parent.name == path.parent.name or test.stem.startswith(of_package)) and modules & imported_names(test)
+        if (test.parent.name in folders or test.stem.startswith(of_package)) and modules & imported_names(test)
     ]
-    contract = [test for test in tests if test.stem == f"test_{path.parent.name.rstrip('s')}_contract"]
+    contract = [test for test in tests if test.stem == f"test_{path.parent.name}_contract"]
     others = [] if (named or package) and not far else [test for test in tests if modules & imported_names(test)]
     return [test.relative_to(root) for test in dict.fromkeys([*named, *package, *contract, *others])]
 
@@ -101,7 +103,7 @@ def copy_tree(root: Path, target: Path) -> None:
         if name and (root / name).is_file():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(root / name, target / name)
-    for surface in ("benchmarks", "fixtures", "plugins", "reports"):
+    for surface in ("benchmarks", "fixtures", "plugins"):
         if (target / surface).is_dir():
             (target / "src/eyechart" / surface).symlink_to(target / surface)
 
@@ -161,8 +163,8 @@ def _test_unchanged(tree: Path, paths: Sequence[Path], tests: Sequence[Path], op
     status = run_tests(tree, [], tests, plugin, options)
     if status and not plugin.failed:
         broken += map(str, tests)  # nothing ran
-    places = {name: getattr(module, "__file__", None) or "" for name, module in sys.modules.items()}
-    installed = [name for name, place in places.items() if "site-packages" in place]
+    indices = {name: getattr(module, "__file__", None) or "" for name, module in sys.modules.items()}
+    installed = [name for name, index in indices.items() if "site-packages" in index]
     measured = {"seconds": plugin.seconds, "failed": [*broken, *plugin.failed], "installed": installed}
     (tree / MEASURED).write_text(json.dumps(measured), encoding="utf-8")
 

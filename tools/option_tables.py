@@ -15,7 +15,7 @@ HEAD = """# Options
 This page is written by `tools/option_tables.py` from the declarations in the code.
 
 Options of the suite are given on the command line as `--eye-NAME=VALUE`, or in the ini file of pytest as
-`eye_NAME = VALUE` (with `_` in place of `-`). The command line takes precedence.
+`eye_NAME = VALUE` (with `_` instead of `-`). The command line takes precedence.
 """
 PROTOCOLS = """
 ## Options of protocols

@@ -6,15 +6,15 @@ from typing import Any
 
 import msgspec
 
-from eyechart.gate import verdict_file
-from eyechart.records import json_schema
+from eyechart.gate.verdicts import verdict_file
+from eyechart.results.records import json_schema
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 SCHEMA_FILE, PAGE = DOCS / "records.schema.json", DOCS / "records.md"
 VERDICTS_FILE = DOCS / "verdicts.schema.json"
 HEAD = """# Records
 
-This page is written by `tools/record_schema.py` from `src/eyechart/records.py`.
+This page is written by `tools/record_schema.py` from `src/eyechart/results/records.py`.
 [records.schema.json](records.schema.json) is the JSON Schema of `records.json`.
 
 A session of pytest writes a folder, `reports/runs/TIME`. Its `records.json` has one record for each case, and

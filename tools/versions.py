@@ -240,9 +240,9 @@ def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--folder", type=Path, default=Path("build/versions"), help="where the environments lie")
     parser.add_argument("--page", type=Path, help="a page to write the table into")
     parser.add_argument("--keep", action="store_true", help="keep the virtual environments")
-    place = [*arguments, "--"].index("--")
-    options = parser.parse_args(arguments[:place])
-    options.tests = (*arguments[place + 1 :],) or TESTS
+    location = [*arguments, "--"].index("--")
+    options = parser.parse_args(arguments[:location])
+    options.tests = (*arguments[location + 1 :],) or TESTS
     return options
 
 

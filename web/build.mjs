@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const home = fileURLToPath(new URL(".", import.meta.url));
-const out = join(home, "..", "reports", "page_assets");
+const out = join(home, "..", "src", "eyechart", "reports", "page", "assets");
 const fixed = ["build.mjs", "package-lock.json", "package.json", "tsconfig.json"];
 const sha256 = (text) => createHash("sha256").update(text).digest("hex");
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from eyechart.classification.metrics import (
+from eyechart.classification.answers.class_predictions import Classification, ClassPredictions, EpochPredictions
+from eyechart.classification.metrics.class_estimates import (
     answer_log_probability,
     confidence,
     label_agreement,
@@ -14,8 +15,7 @@ from eyechart.classification.metrics import (
     top1,
     top5,
 )
-from eyechart.classification.predictions import Classification, ClassPredictions, EpochPredictions
-from eyechart.protocol.evaluate import Evaluate
+from eyechart.evaluation.evaluate import Evaluate
 
 
 @pytest.mark.eyechart("imagenet", "toybox", "*", protocol="zero_shot")

@@ -2,11 +2,11 @@
 
 import pytest
 
-from eyechart.oodbench.detection import DetectionPredictions, detection_scores, flagged_shares
-from eyechart.oodbench.distribution import DistributionPredictions, distribution_distance
-from eyechart.oodbench.metrics import answer_shares, degradation, stage_accuracies, yes_no_measures
-from eyechart.oodbench.predictions import ExistencePredictions, ProgressionPredictions
-from eyechart.protocol.evaluate import Evaluate
+from eyechart.evaluation.evaluate import Evaluate
+from eyechart.oodbench.answers.pair_predictions import ExistencePredictions, ProgressionPredictions
+from eyechart.oodbench.metrics.pair_estimates import answer_shares, degradation, stage_accuracies, yes_no_measures
+from eyechart.oodbench.protocols.detection import DetectionPredictions, detection_scores, flagged_shares
+from eyechart.oodbench.protocols.distribution import DistributionPredictions, distribution_distance
 
 
 @pytest.mark.eyechart("oodbench", protocol="existence")

@@ -2,13 +2,9 @@
 
 import pytest
 
-from eyechart.protocol.evaluate import Evaluate
-from eyechart.realbirdid.abstention import AbstentionPredictions
-from eyechart.realbirdid.abstention_metrics import abstention_rates, abstention_reasons, prompt_effects
-from eyechart.realbirdid.flat_list import FlatListPredictions, flat_list_accuracies, flat_list_scores
-from eyechart.realbirdid.free_form import FreeFormPredictions, free_form_accuracies
-from eyechart.realbirdid.species import SpeciesPredictions
-from eyechart.realbirdid.species_metrics import (
+from eyechart.evaluation.evaluate import Evaluate
+from eyechart.realbirdid.metrics.abstention_estimates import abstention_rates, abstention_reasons, prompt_effects
+from eyechart.realbirdid.metrics.species_estimates import (
     abstention_tradeoffs,
     information_gains,
     level_accuracies,
@@ -17,6 +13,10 @@ from eyechart.realbirdid.species_metrics import (
     species_scores,
     tree_accuracies,
 )
+from eyechart.realbirdid.protocols.abstention import AbstentionPredictions
+from eyechart.realbirdid.protocols.flat_list import FlatListPredictions, flat_list_accuracies, flat_list_scores
+from eyechart.realbirdid.protocols.free_form import FreeFormPredictions, free_form_accuracies
+from eyechart.realbirdid.protocols.species import SpeciesPredictions
 
 
 @pytest.mark.eyechart("realbirdid", protocol="species")

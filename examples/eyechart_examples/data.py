@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from eyechart.data.dataset import Dataset
-from eyechart.data.labels import build_original_labels
-from eyechart.data.rows import Row
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.data.dataset.label_sets import build_original_labels
+from eyechart.data.dataset.rows import Row
 
 NAMES = ("red", "green", "blue")
 
@@ -39,8 +39,8 @@ class SwatchSource:
         lines = json.loads((self.folder / f"{split}.json").read_text(encoding="utf-8"))
         images = [base64.b64decode(image) for _, image in lines]
         index = tuple(
-            Row(f"{place:03d}", f"{place:03d}.png", sha256(image).hexdigest(), label)
-            for place, ((label, _), image) in enumerate(zip(lines, images, strict=True))
+            Row(f"{position:03d}", f"{position:03d}.png", sha256(image).hexdigest(), label)
+            for position, ((label, _), image) in enumerate(zip(lines, images, strict=True))
         )
         labels = build_original_labels("swatches", index, [[row.label] for row in index], f"{split}.json")
         return Dataset(

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from PIL import Image
 
+from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Classifier, Floats
-from eyechart.spec import ModelSpec
 
 
 class Colours(torch.nn.Module, Classifier):

@@ -5,16 +5,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eyechart.estimates import Estimate
-from eyechart.inference.request_batches import Generate, RequestTemplate
-from eyechart.metrics.accuracy import correctness
-from eyechart.metrics.intervals import wilson
+from eyechart.inference.requests.text_requests import Generate, RequestTemplate
 from eyechart.protocol.base import Predictions, Protocol, Rows
 from eyechart.protocol.context import Context, ask
 from eyechart.protocol.options import Option
 from eyechart.protocol.prompts import Prompt
-from eyechart.protocol.sample_table import SHARED_COLUMNS, shared_cells
-from eyechart.records import OutcomeCounts
+from eyechart.results.estimates import Estimate
+from eyechart.results.records import OutcomeCounts
+from eyechart.results.sample_table import SHARED_COLUMNS, shared_cells
+from eyechart.statistics.accuracy import correctness
+from eyechart.statistics.intervals import wilson
 
 PROMPT = Prompt("colour_word", "What colour is this picture? Answer with one word.", "own")
 TOKENS = Option("tokens", "the maximum length of a response, in tokens", "16", least=1)

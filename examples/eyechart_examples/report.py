@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from eyechart.reports.charts import FigureDefinition, draw_bars, label_rows
-from eyechart.reports.frames import share
-from eyechart.reports.pages import Page, protocol_pages
-from eyechart.reports.table_definitions import TableDefinition
+from eyechart.reports.figures.charts import FigureDefinition, draw_bars, label_rows
+from eyechart.reports.tables.definition import TableDefinition
+from eyechart.reports.tables.selection import Page, protocol_pages
+from eyechart.results.frames import share
 
 if TYPE_CHECKING:
     import pandas as pd

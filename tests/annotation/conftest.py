@@ -13,20 +13,20 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eyechart.classification.predictions import ClassPredictions
+from eyechart.classification.answers.class_predictions import ClassPredictions
 from eyechart.cli import main
-from eyechart.data.class_names import synsets
+from eyechart.data.dataset.label_sets import build_label_set
 from eyechart.data.discovery import SplitRef
-from eyechart.data.imagenet_sample import open_sample
-from eyechart.data.labels import build_label_set
-from eyechart.data.splits import open_split
-from eyechart.oodbench.division import Detector, DetectorOutput, DivisionSettings, build_division
-from eyechart.oodbench.division_files import write_division
-from eyechart.protocol.settings import Case
+from eyechart.data.labels.class_names import synsets
+from eyechart.data.readers.imagenet_sample import open_sample
+from eyechart.data.splits.open_split import open_split
+from eyechart.evaluation.settings import Case
+from eyechart.models.spec import parse_spec
+from eyechart.oodbench.division.division_files import write_division
+from eyechart.oodbench.division.pairs import Detector, DetectorOutput, DivisionSettings, build_division
+from eyechart.reports.annotation.answer_files import SheetKey, key_path, read_key
 from eyechart.reports.annotation.disputed import SheetOptions, write
-from eyechart.reports.annotation.files import SheetKey, key_path, read_key
 from eyechart.reports.runs import load
-from eyechart.spec import parse_spec
 
 MODEL, SECOND = "timm[tf_efficientnet_lite0]", "conse[]"
 UNREAD = -1  # an answer that names no class
@@ -60,9 +60,9 @@ SHOTS: Mapping[str, Shot] = {
 }
 
 
-def encoded(place: int, kind: str) -> bytes:
+def encoded(index: int, kind: str) -> bytes:
     file = BytesIO()
-    image = Image.linear_gradient("L").rotate(9 * place).resize((48 + place, 36)).convert("RGB")
+    image = Image.linear_gradient("L").rotate(9 * index).resize((48 + index, 36)).convert("RGB")
     image.save(file, {"jpg": "JPEG", "pgm": "PPM"}.get(kind, kind.upper()))
     return file.getvalue()[: 40 if kind == "pgm" else None]  # one that was cut off
 
@@ -80,7 +80,7 @@ class World:
     def keys(self) -> dict[str, str]:
         """The name of each shot by its image's key, in the data set's order."""
         named = {
-            f"{synsets()[s.original]}/{place}.{s.kind}": name for place, (name, s) in enumerate(self.shots.items())
+            f"{synsets()[s.original]}/{index}.{s.kind}": name for index, (name, s) in enumerate(self.shots.items())
         }
         return dict(sorted(named.items()))
 
@@ -118,10 +118,10 @@ class World:
 
 def dataset_of(root: Path, shots: Mapping[str, Shot]) -> Any:
     """Draw the images and open them as a split of ImageNet's classes, under the original and the new labels."""
-    for place, shot in enumerate(shots.values()):
+    for index, shot in enumerate(shots.values()):
         folder = root / "imagenet" / "tiny" / synsets()[shot.original]
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{place}.{shot.kind}").write_bytes(encoded(place, shot.kind))
+        (folder / f"{index}.{shot.kind}").write_bytes(encoded(index, shot.kind))
     dataset = open_split(SplitRef("imagenet", "tiny", "folder", str(root / "imagenet" / "tiny")))
     by_place = [*shots.values()]
     ordered = [by_place[int(Path(row.file).stem)] for row in dataset.index]

@@ -10,12 +10,12 @@ import msgspec
 import pytest
 
 from eyechart.cli import main
-from eyechart.reports.annotation.files import SheetKey, key_path, read_key
+from eyechart.reports.annotation.answer_files import SheetKey, key_path, read_key
 
 pytestmark = pytest.mark.deep
 
 
-def places(key: SheetKey, by: str) -> list[list[int]]:
+def indices(key: SheetKey, by: str) -> list[list[int]]:
     """Where each image offers what somebody suggested, from 1."""
     return [[at for at, candidate in enumerate(item.candidates, 1) if by in candidate.by] for item in key.items]
 
@@ -29,7 +29,7 @@ def test_answers_by_mouse_and_keyboard_survive_a_closed_page_and_become_figure_7
     opened: Any, sheet: Path, photographs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     driver, key = opened(sheet), read_key(key_path(sheet))
-    model, labels = places(key, "model"), places(key, "labels")
+    model, labels = indices(key, "model"), indices(key, "labels")
     boxes = driver.page.locator("#candidates input")
     boxes.nth(model[0][0] - 1).click()  # the model's
     driver.page.get_by_role("button", name="Next", exact=True).click()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.reports.annotation.spot_check import SpotCheckOptions, write
+from eyechart.oodbench.spot_check.spot_check import SpotCheckOptions, write
 
 pytestmark = pytest.mark.deep
 

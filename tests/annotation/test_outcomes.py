@@ -15,17 +15,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eyechart.classification.tables.annotation_outcomes import (
+    ANNOTATION_OUTCOMES,
+    OUTCOMES,
+    _classify_choice,
+    count_outcomes,
+)
 from eyechart.cli import main
 from eyechart.errors import ReportError
-from eyechart.reports.annotation.files import AnnotatorChoice, Candidate, CategoryCounts, Item
-from eyechart.reports.annotation.outcomes import ANNOTATION_OUTCOMES, OUTCOMES, classify_choice, count_outcomes
-from eyechart.reports.figures import DRAWERS, matplotlib_defaults
-from eyechart.reports.render import to_latex
+from eyechart.reports.annotation.answer_files import AnnotatorChoice, Candidate, CategoryCounts, Item
+from eyechart.reports.figures.registry import figure_drawers, matplotlib_defaults
 from eyechart.reports.runs import CaseRun, Runs, load
-from eyechart.reports.tables import tables
+from eyechart.reports.tables.registry import tables
+from eyechart.reports.tables.render import to_latex
 
-SINGLE = {f"s{place}": "single_label_other" for place in range(10)}
-SEVERAL = {f"m{place}": "multi_label_other" for place in range(6)}
+SINGLE = {f"s{index}": "single_label_other" for index in range(10)}
+SEVERAL = {f"m{index}": "multi_label_other" for index in range(6)}
 # Classes by what they are to the picture: the model's m, the labels' l and k, the original o, the second model's s.
 CHOSEN = {
     "s0": "m", "s1": "m", "s2": "mo", "s3": "ms", "s4": "l", "s5": "l", "s6": "lo", "s7": "ml", "s8": "mlos", "s9": "",
@@ -133,8 +138,8 @@ def test_two_answers_to_one_image_are_refused(table: Any, answers: Path) -> None
 def test_an_equivalent_of_the_models_class_stands_for_it(world: Any) -> None:
     sheet = world.sheet()
     item = world.key(sheet).items[world.named(sheet).index("equivalent classes")]
-    place = [c.label for c in item.candidates].index(681)  # the model said 620
-    assert classify_choice(item, AnnotatorChoice(selected=(place + 1,))) == "preferred"
+    index = [c.label for c in item.candidates].index(681)  # the model said 620
+    assert _classify_choice(item, AnnotatorChoice(selected=(index + 1,))) == "preferred"
 
 
 ITEM = Item(
@@ -274,7 +279,7 @@ def test_the_figure_has_a_pie_a_category_with_counts_and_intervals(
 def test_the_figure_can_be_read(named: Callable[[str], Runs], monkeypatch: pytest.MonkeyPatch, model: str) -> None:
     lay_out = run_path(str(Path(__file__).parents[1] / "layout.py"))["lay_out"]
     with matplotlib_defaults():
-        assert [*lay_out(DRAWERS["annotation-outcomes"](named(model), None), monkeypatch).problems()] == []
+        assert [*lay_out(figure_drawers()["annotation-outcomes"](named(model), None), monkeypatch).problems()] == []
 
 
 def test_a_missing_file_is_a_sentence(table: Any, tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def hostile(world: Any) -> Path:
 
 def test_the_sheet_names_no_model_no_truth_no_category_and_no_file(world: Any) -> None:
     page = without_pictures(world.sheet())
-    own = Path(__file__).parents[2] / "reports" / "annotation"
+    own = Path(__file__).parents[2] / "src/eyechart/reports/annotation"
     names = ("sheet.html", "sheet.css", "sheet.js", "annotation.html", "annotation.js")
     ours = "".join((own / name).read_text(encoding="utf-8") for name in names)
     counts = {word: page.count(word) for word in (*TELLING, *(key.split("/")[0] for key in world.keys))}
@@ -139,9 +139,9 @@ def test_the_policy_allows_the_own_code_and_style_and_nothing_from_elsewhere(wor
 
 
 def test_nothing_is_fetched_from_anywhere(world: Any) -> None:
-    places = [value for _, attributes in parts(world.sheet()).tags for name, value in attributes.items()
+    indices = [value for _, attributes in parts(world.sheet()).tags for name, value in attributes.items()
               if name in ("src", "href", "action", "srcset", "data")]  # fmt: skip
-    assert places == ["data:,"]
+    assert indices == ["data:,"]
 
 
 def test_hostile_names_are_only_text(world: Any, hostile: Path) -> None:

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from eyechart.cli import main
-from eyechart.data.splits import list_splits, open_split
+from eyechart.data.splits.open_split import list_splits, open_split
 from eyechart.errors import ReportError
-from eyechart.oodbench.division_files import DivisionFile, read_division, read_file
-from eyechart.reports.annotation.spot_check import SpotCheckOptions, write
-from eyechart.reports.annotation.spot_check_files import sheet_id
-from eyechart.reports.annotation.spot_check_outcomes import outcome_table, read_outcome, write_new
+from eyechart.oodbench.division.division_files import DivisionFile, read_division, read_file
+from eyechart.oodbench.spot_check.sheet_files import sheet_id
+from eyechart.oodbench.spot_check.sheet_outcomes import outcome_table, read_outcome, write_new
+from eyechart.oodbench.spot_check.spot_check import SpotCheckOptions, write
 
 Make = Callable[..., Path]
 
@@ -40,15 +40,15 @@ def answered(division: Path, verdicts: dict[int, str], name: str = "answers.json
     return path
 
 
-def places(whole: DivisionFile, name: str) -> list[int]:
-    return [place for place, pair in enumerate(whole.pairs) if pair.set == name]
+def indices(whole: DivisionFile, name: str) -> list[int]:
+    return [index for index, pair in enumerate(whole.pairs) if pair.set == name]
 
 
 def test_each_set_is_sampled_at_random(make_division: Make) -> None:
     division = make_division()
     whole, sheet = read_file(division), made(division, per_set=3)
     chosen = sheet["about"]["pairs"]
-    assert Counter(whole.pairs[place].set for place in chosen) == {"OOD-S": 3, "OOD-H": 3}
+    assert Counter(whole.pairs[index].set for index in chosen) == {"OOD-S": 3, "OOD-H": 3}
     assert len({*chosen}) == 6
     assert chosen == made(division, per_set=3)["about"]["pairs"]
     assert chosen != made(division, per_set=3, seed=7)["about"]["pairs"]
@@ -57,9 +57,9 @@ def test_each_set_is_sampled_at_random(make_division: Make) -> None:
 def test_all_are_taken_where_there_are_few_and_only_those_of_the_main_benchmark(make_division: Make) -> None:
     division = make_division(max_pairs=2)
     whole, chosen = read_file(division), made(division)["about"]["pairs"]
-    wanted = [place for place, pair in enumerate(whole.pairs) if pair.main and pair.set != "ID"]
+    wanted = [index for index, pair in enumerate(whole.pairs) if pair.main and pair.set != "ID"]
     assert sorted(chosen) == wanted
-    assert len(wanted) == 4 < len(places(whole, "OOD-S")) + len(places(whole, "OOD-H"))
+    assert len(wanted) == 4 < len(indices(whole, "OOD-S")) + len(indices(whole, "OOD-H"))
 
 
 def test_images_are_chosen_as_the_division_says(make_division: Make) -> None:
@@ -72,8 +72,8 @@ def test_images_are_chosen_as_the_division_says(make_division: Make) -> None:
 def test_an_item_says_what_the_pair_is_and_who_flagged_it_why(make_division: Make) -> None:
     division = make_division()
     whole, sheet = read_file(division), made(division)
-    for place, item in zip(sheet["about"]["pairs"], sheet["items"], strict=True):
-        pair = whole.pairs[place]
+    for index, item in zip(sheet["about"]["pairs"], sheet["items"], strict=True):
+        pair = whole.pairs[index]
         assert (item["category"], item["set"], item["key"]) == (pair.category, pair.set, pair.key)
         assert item["here"] == "annotated as being there"
         for (detector, why), code in zip(item["why"], pair.flags, strict=True):
@@ -112,7 +112,7 @@ def test_hostile_texts_stay_texts(make_division: Make) -> None:
 
 def test_rates_have_wilson_intervals_and_leave_the_unsure_out(make_division: Make) -> None:
     division = make_division()
-    simple, hard = (places(read_file(division), name) for name in ("OOD-S", "OOD-H"))
+    simple, hard = (indices(read_file(division), name) for name in ("OOD-S", "OOD-H"))
     verdicts = dict.fromkeys(simple[:3], "accept") | {simple[3]: "reject", simple[4]: "unsure", hard[0]: "accept"}
     rows = {row[0]: row[1:] for row in outcome_table(read_outcome(division, [answered(division, verdicts)])).rows}
     assert rows["OOD-S"][:5] == (len(simple), 5, 3, 1, 1)
@@ -129,7 +129,7 @@ def test_nothing_checked_has_no_rate(make_division: Make) -> None:
 
 def test_files_that_differ_are_unsure_and_those_that_agree_count_once(make_division: Make) -> None:
     division = make_division()
-    first_pair, other, third = places(read_file(division), "OOD-S")[:3]
+    first_pair, other, third = indices(read_file(division), "OOD-S")[:3]
     first = answered(division, {first_pair: "accept", other: "reject"})
     second = answered(division, {other: "accept", first_pair: "accept", third: "reject"}, "second.json")
     outcome = read_outcome(division, [first, second])
@@ -139,12 +139,12 @@ def test_files_that_differ_are_unsure_and_those_that_agree_count_once(make_divis
 
 def test_the_new_division_lacks_what_was_rejected_and_says_so(make_division: Make) -> None:
     division = make_division()
-    gone, kept = places(read_file(division), "OOD-H")[:2]
+    gone, kept = indices(read_file(division), "OOD-H")[:2]
     answers = answered(division, {gone: "reject", kept: "accept"})
     new = division.with_name("new.json")
     write_new(read_outcome(division, [answers]), new)
     before, after = read_file(division), read_file(new)
-    assert [*after.pairs] == [pair for place, pair in enumerate(before.pairs) if place != gone]
+    assert [*after.pairs] == [pair for index, pair in enumerate(before.pairs) if index != gone]
     assert {name: value for name, value in after.parameters.items() if name not in before.parameters} == {
         "checked": "2",
         "checked_rejected": "1",
@@ -156,7 +156,7 @@ def test_the_new_division_lacks_what_was_rejected_and_says_so(make_division: Mak
 
 def test_the_new_division_is_one_of_the_data_and_can_be_checked_again(make_division: Make) -> None:
     division, new = make_division(), "new.json"
-    first = answered(division, {places(read_file(division), "OOD-H")[0]: "reject"})
+    first = answered(division, {indices(read_file(division), "OOD-H")[0]: "reject"})
     again = division.with_name(new)
     write_new(read_outcome(division, [first]), again)
     ref = next(ref for ref in list_splits(division.parents[1] / "data") if ref.split == "mine")

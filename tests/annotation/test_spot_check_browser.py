@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from eyechart.cli import main
-from eyechart.oodbench.division_files import read_file
-from eyechart.reports.annotation.spot_check import SpotCheckOptions, write
-from eyechart.reports.annotation.spot_check_outcomes import read_outcome
+from eyechart.oodbench.division.division_files import read_file
+from eyechart.oodbench.spot_check.sheet_outcomes import read_outcome
+from eyechart.oodbench.spot_check.spot_check import SpotCheckOptions, write
 
 pytestmark = pytest.mark.deep
 

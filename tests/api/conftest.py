@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 import eyechart
-from eyechart.models.torchvision_repair import repair
+from eyechart.models.runtime.torchvision_repair import repair
 
 repair()  # before any test imports open_clip or transformers itself
 Evaluate = Callable[..., eyechart.EvaluationRun]

@@ -14,12 +14,12 @@ from PIL import Image
 import eyechart
 from eyechart.cli import main
 from eyechart.errors import ReportError, SpecError
-from eyechart.inference.store_entries import list_entries
-from eyechart.metrics.intervals import wilson
-from eyechart.metrics.noise_floor import detectable_beside_noise
+from eyechart.inference.store.contents import list_entries
+from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Classifier, Floats, Identity
-from eyechart.spec import ModelSpec
-from eyechart.toybox.sample import open_toybox
+from eyechart.statistics.intervals import wilson
+from eyechart.statistics.noise_floor import detectable_beside_noise
+from eyechart.toybox.samples.open_toybox import open_toybox
 
 pytestmark = pytest.mark.deep
 
@@ -71,12 +71,12 @@ def root(tmp_path: Path) -> Path:
 def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of 6 packaged images of as many classes, so that few names are encoded in 80 templates."""
     dataset = open_toybox("sample")
-    rows = {row.label: place for place, row in enumerate(dataset.index) if row.label < 6}
+    rows = {row.label: index for index, row in enumerate(dataset.index) if row.label < 6}
     folder = tmp_path_factory.mktemp("root") / "toys" / "test"
-    for place, data in dataset.source.read(sorted(rows.values())):
-        home = folder / str(dataset.names[dataset.index[place].label])
+    for index, data in dataset.source.read(sorted(rows.values())):
+        home = folder / str(dataset.names[dataset.index[index].label])
         home.mkdir(parents=True)
-        (home / dataset.index[place].file).write_bytes(data)
+        (home / dataset.index[index].file).write_bytes(data)
     return folder
 
 

@@ -12,16 +12,16 @@ import pytest
 from PIL import Image
 
 import eyechart
-from eyechart.classification.metrics import top1
-from eyechart.classification.zero_shot import ZeroShot
+from eyechart.classification.metrics.class_estimates import top1
+from eyechart.classification.protocols.zero_shot import ZeroShot
 from eyechart.errors import AbsentError, DataError, ModelError, ReportError, SpecError, ToleranceError
-from eyechart.estimates import Estimate
-from eyechart.models.in_memory import describe_transform, state_sha256
+from eyechart.models.in_memory.wrap import _describe_transform, _state_sha256
 from eyechart.models.open_clip.encoder import OpenClipEncoder
-from eyechart.models.timm_classifier import _make_packaged
+from eyechart.models.spec import parse_spec
+from eyechart.models.timm.classifier import _make_packaged
 from eyechart.models.types import Classifier, Floats, Identity
+from eyechart.results.estimates import Estimate
 from eyechart.samples.files import packaged
-from eyechart.spec import parse_spec
 
 pytestmark = pytest.mark.deep
 
@@ -235,9 +235,9 @@ def test_a_second_evaluation_asks_only_for_what_is_not_stored(evaluate: Evaluate
 GAIN = 1.0
 
 
-@pytest.mark.parametrize("place", ["attribute", "closure", "global", "method", "flag"])
+@pytest.mark.parametrize("index", ["attribute", "closure", "global", "method", "flag"])
 def test_stored_answers_of_a_changed_object_in_memory_are_not_used(
-    evaluate: Evaluate, pets: Path, place: str, monkeypatch: pytest.MonkeyPatch
+    evaluate: Evaluate, pets: Path, index: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither the state dict nor the `repr` of the module or of its transform shows these changes."""
 
@@ -251,13 +251,13 @@ def test_stored_answers_of_a_changed_object_in_memory_are_not_used(
     module.negative = False
     module.register_forward_hook(lambda module, _, output: -output if module.negative else output)
     before = accuracy(evaluate((module, transform), pets, protocol="supervised"))
-    if place == "attribute":
+    if index == "attribute":
         transform.gain = -1.0
-    elif place == "closure":
+    elif index == "closure":
         closed = -1.0
-    elif place == "global":
+    elif index == "global":
         monkeypatch.setitem(globals(), "GAIN", -1.0)
-    elif place == "method":
+    elif index == "method":
         forward = module.forward
         module.forward = lambda batch: -forward(batch)
     else:
@@ -303,16 +303,16 @@ def test_the_digest_of_weights_covers_names_shapes_types_and_values() -> None:
     import torch
 
     module = colours()
-    digests = {state_sha256(module)}
+    digests = {_state_sha256(module)}
     module[2].weight.data[0, 0] += 1
-    digests.add(state_sha256(module))
-    digests.add(state_sha256(module.to(torch.bfloat16)))
-    digests.add(state_sha256(torch.nn.Sequential(*module, torch.nn.Identity())))
-    digests.add(state_sha256(torch.nn.ModuleDict({"other": module})))
+    digests.add(_state_sha256(module))
+    digests.add(_state_sha256(module.to(torch.bfloat16)))
+    digests.add(_state_sha256(torch.nn.Sequential(*module, torch.nn.Identity())))
+    digests.add(_state_sha256(torch.nn.ModuleDict({"other": module})))
     assert len(digests) == 4  # an identity has no weights
-    assert describe_transform(redness) == describe_transform(redness)
-    assert "0x" not in describe_transform(redness)
-    assert describe_transform(redness) != describe_transform(lambda image: image)
+    assert _describe_transform(redness) == _describe_transform(redness)
+    assert "0x" not in _describe_transform(redness)
+    assert _describe_transform(redness) != _describe_transform(lambda image: image)
 
 
 def test_several_processes_give_the_answers_of_one(

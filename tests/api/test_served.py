@@ -31,7 +31,7 @@ def letter(asked: Any) -> str:
 
 def test_images_that_a_server_refuses_are_errors_each_time(ask_pets: Evaluate, faulty_server: Any) -> None:
     faulty_server.answer = letter
-    faulty_server.plan = {place: [faulty_server.refusal(500, "oh") for _ in range(3)] for place in range(5)}
+    faulty_server.plan = {index: [faulty_server.refusal(500, "oh") for _ in range(3)] for index in range(5)}
     for _ in range(2):
         (record,) = ask_pets(max_errors=5).records
         assert (record.outcomes.error, record.outcomes.correct + record.outcomes.wrong) == (5, 1)

@@ -10,7 +10,7 @@ import eyechart
 from eyechart.errors import SpecError
 from eyechart.protocol.options import MAX_TOKENS
 from eyechart.protocol.registry import get_protocol, protocol_targets
-from eyechart.records import Record, read_run
+from eyechart.results.records import Record, read_run
 
 pytestmark = pytest.mark.deep
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from eyechart.data.dataset import Dataset
+from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.discovery import find_split, survey_root
-from eyechart.data.imagenet import val_labels
-from eyechart.data.splits import list_splits, open_split
+from eyechart.data.imagenet.classes import val_labels
+from eyechart.data.splits.open_split import list_splits, open_split
 from eyechart.errors import DataError
 
 Fill = Callable[..., Path]
@@ -70,9 +70,9 @@ def refusal(folder: Path) -> str:
 )  # fmt: skip
 def test_folders_of_systems_are_no_classes_splits_or_benchmarks(fill: Fill, name: str) -> None:
     folder = fill("blue/0.png", "red/0.png")
-    for place in (folder, folder.parent, folder.parent.parent, folder / "red"):
-        (place / name / "red").mkdir(parents=True)
-        (place / name / "red" / "0.png").write_bytes(picture(9))
+    for index in (folder, folder.parent, folder.parent.parent, folder / "red"):
+        (index / name / "red").mkdir(parents=True)
+        (index / name / "red" / "0.png").write_bytes(picture(9))
     found = opened(folder)
     assert (found.names, found.notes) == (("blue", "red"), ())
     assert [*map(str, survey_root(folder.parent.parent).splits)] == ["pets/test"]

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from eyechart.data.dataset import Dataset
-from eyechart.data.in_memory import open_in_memory
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.data.readers.in_memory import open_in_memory
 from eyechart.errors import DataError, EyechartError
 
 COLOURS = ("blue", "green", "red")
@@ -224,7 +224,7 @@ class Folder:
     classes = COLOURS
 
     def __init__(self, paths: list[str], image: Callable[[str], Any], label: Callable[[int], Any]) -> None:
-        self.samples = [(path, place) for place, path in enumerate(paths)]
+        self.samples = [(path, index) for index, path in enumerate(paths)]
         self.image, self.label = image, label
 
     def __len__(self) -> int:

@@ -9,12 +9,12 @@ import pytest
 from PIL import Image
 
 from eyechart.data.birds import open_birds
-from eyechart.data.dataset import Dataset
+from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.discovery import find_split
-from eyechart.data.label_files import ImageNames, read_labels
+from eyechart.data.index.sample_keys import class_finder, find_rows
+from eyechart.data.labels.label_files import ImageNames, read_labels
 from eyechart.data.names import composed, fold_name, space_names
-from eyechart.data.sample_keys import class_finder, find_rows
-from eyechart.data.splits import open_split
+from eyechart.data.splits.open_split import open_split
 from eyechart.errors import DataError
 
 FORMS = ("NFC", "NFD")
@@ -44,7 +44,7 @@ def opened(tmp_path: Path) -> Open:
 def test_keys_in_another_unicode_form(opened: Open, tmp_path: Path, form: str, other: str) -> None:
     key = normalize(other, "rot/Müller.png")
     found = opened(form, "rot/Müller.png", "blau/a.png", slices=f"key,light\n{key},night\n")
-    row = next(place for place, name in enumerate(found.keys) if "ller" in name)
+    row = next(index for index, name in enumerate(found.keys) if "ller" in name)
     assert found.slices[0].codes[row] == 0
     assert find_rows(found, [key]).tolist() == find_rows(found, [key.partition("/")[2]]).tolist() == [row]
     (tmp_path / "labels.csv").write_text(f"file,labels\n{key},1\n", encoding="utf-8")

@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-from eyechart.classification.distractors import read_csv_rows
-from eyechart.data.class_names import load_class_names, load_templates
+from eyechart.classification.protocols.distractors import read_csv_rows
 from eyechart.data.detection.nuscenes_tables import scene_tokens
-from eyechart.data.equivalences import equivalent_pairs
-from eyechart.data.label_files import read_labels
-from eyechart.data.sample_keys import read_lines
+from eyechart.data.index.sample_keys import read_lines
+from eyechart.data.labels.class_names import load_class_names, load_templates
+from eyechart.data.labels.equivalences import equivalent_pairs
+from eyechart.data.labels.label_files import read_labels
 from eyechart.data.tables import read_table
 from eyechart.errors import DataError, EyechartError
-from eyechart.gate.policy import read_policy
+from eyechart.files.text_files import decode_text, open_text
+from eyechart.gate.policy.tiers import read_policy
 from eyechart.models.served.prices import read_prices
-from eyechart.oodbench.training_corpus import read_synonyms
+from eyechart.oodbench.data.training_corpus import read_synonyms
 from eyechart.protocol.prompts import get_prompt
-from eyechart.text_files import decode_text, open_text
 
 Read = Callable[[Path], Any]
 

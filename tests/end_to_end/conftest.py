@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from eyechart.cli import main
-from eyechart.reports.render import Table, to_csv
 from eyechart.reports.runs import Runs, load
-from eyechart.reports.tables import tables
+from eyechart.reports.tables.registry import tables
+from eyechart.reports.tables.render import Table, to_csv
 
 MLLM, A, B, C = "hf[toybox-mllm]", "open_clip[toybox-clip]", "open_clip[toybox-clip-b]", "conse[]"
 AGAIN = "open_clip[toybox-clip,batch_size=16]"  # a fourth detector, which fails as the first does

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from eyechart.data.splits import list_splits, open_split
-from eyechart.oodbench.division_csv import read_pairs
-from eyechart.oodbench.division_files import read_division
-from eyechart.toybox.coco import write
-from eyechart.toybox.styles import TRAINING
+from eyechart.data.splits.open_split import list_splits, open_split
+from eyechart.oodbench.division.division_csv import read_pairs
+from eyechart.oodbench.division.division_files import read_division
+from eyechart.toybox.art.styles import TRAINING
+from eyechart.toybox.formats.coco_files import write
 
 pytestmark = pytest.mark.deep
 

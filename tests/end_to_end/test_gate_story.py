@@ -21,7 +21,7 @@ import pytest
 from PIL import Image
 from safetensors.numpy import load_file, save_file
 
-from eyechart.toybox.sample import open_toybox
+from eyechart.toybox.samples.open_toybox import open_toybox
 
 pytestmark = pytest.mark.deep
 

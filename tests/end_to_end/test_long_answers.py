@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.toybox.sample import open_toybox
+from eyechart.toybox.samples.open_toybox import open_toybox
 
 pytestmark = pytest.mark.deep
 

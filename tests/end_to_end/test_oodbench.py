@@ -10,10 +10,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from eyechart.reports.figures import draw
-from eyechart.reports.oodbench.catalogue import FIGURES, TABLES
-from eyechart.reports.render import RENDERERS
+from eyechart.oodbench.catalogue import FIGURES, TABLES
+from eyechart.reports.figures.registry import draw
 from eyechart.reports.runs import Runs
+from eyechart.reports.tables.render import RENDERERS
 
 pytestmark = pytest.mark.deep
 
@@ -42,9 +42,9 @@ COLUMNS: Mapping[str, Sequence[str]] = {
     "mmd": ("Encoder", "Data", "Reference", "MMD² · 10⁴", "τ · 10⁴", "UCI · 10⁴", "p", "UCI < τ", "Interval < τ",
             "Bandwidth"),
     "T3": ("Model", "Data", "Data Type", *STAGES),
-    **{f"T{place}": ("Model", "Data Type", *STAGES, "Time") for place in (14, 15)},
+    **{f"T{index}": ("Model", "Data Type", *STAGES, "Time") for index in (14, 15)},
     "T1": (*WITH_PARTS, *RATES),
-    **{f"T{place}": (*WITH_PARTS, *RATES, "Time") for place in (10, 11)},
+    **{f"T{index}": (*WITH_PARTS, *RATES, "Time") for index in (10, 11)},
     "T18": EXISTENCE,
     "T2": ("Model", "Threshold T", *ABLATED),
     "T9": ("Model", "OOD Detectors", *ABLATED, "Time"),
@@ -63,7 +63,7 @@ OF_ONE_SPLIT = ("oodbench-F10", "oodbench-F14", "oodbench-F15")
 def test_every_table_is_looked_at() -> None:
     assert {f"oodbench-{name}" for name in COLUMNS} == {table.alias or table.name for table in TABLES} - {
         "oodbench-population",
-        *(f"oodbench-T{place}" for place in (12, 13, 16, 17)),  # of nuScenes and Cityscapes: tables/every
+        *(f"oodbench-T{index}" for index in (12, 13, 16, 17)),  # of nuScenes and Cityscapes: tables/every
     }
 
 

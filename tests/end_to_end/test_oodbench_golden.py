@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from eyechart.errors import ReportError
-from eyechart.reports.oodbench.catalogue import TABLES
-from eyechart.reports.render import to_csv
+from eyechart.oodbench.catalogue import TABLES
+from eyechart.reports.tables.render import to_csv
 
 pytestmark = pytest.mark.deep
 

@@ -53,29 +53,29 @@ def direct(rows: Rows, kind: str) -> Rows:
     return [row for row in of(rows, split=f"oodbench/sample-{kind}") if "reasoning direct" in row["asked"]]
 
 
-def pairs_of(table: Table, place: int) -> Rows:
+def pairs_of(table: Table, index: int) -> Rows:
     """The rows of a data set's table about the pairs that all models were asked about."""
-    rows = table(f"T{place}")
+    rows = table(f"T{index}")
     return of(rows, pairs=of(rows, Model="mild")[0]["pairs"])
 
 
-@pytest.mark.parametrize(("place", "kind"), [*enumerate(KINDS, 10)])
-def test_existence_has_the_numbers_of_its_records(bench: Any, table: Table, place: int, kind: str) -> None:
+@pytest.mark.parametrize(("index", "kind"), [*enumerate(KINDS, 10)])
+def test_existence_has_the_numbers_of_its_records(bench: Any, table: Table, index: int, kind: str) -> None:
     for mark, reasoning in (("", "direct"), ("^CoT", "cot")):
         found = bench.cases("existence", kind, reasoning=reasoning)
         assert [*found] == (MODELS if reasoning == "direct" else [MLLM])
         for (model, record), name in product(found.items(), (*SETS, *WIDE)):
-            row = only(pairs_of(table, place), Model=model, Data_Type=name + mark)
+            row = only(pairs_of(table, index), Model=model, Data_Type=name + mark)
             assert row["Num"] == str(metric(record, "acc", name)["n"])
             for head, measure in {**MEASURES, "Yes": "yes_rate", "Unparsed": "unparsed"}.items():
                 agree(row, head, metric(record, measure, name))
 
 
-@pytest.mark.parametrize(("place", "kind"), [*enumerate(KINDS, 14)])
-def test_progression_has_the_numbers_of_its_record(bench: Any, table: Table, place: int, kind: str) -> None:
+@pytest.mark.parametrize(("index", "kind"), [*enumerate(KINDS, 14)])
+def test_progression_has_the_numbers_of_its_record(bench: Any, table: Table, index: int, kind: str) -> None:
     record = bench.cases("progression", kind)[MLLM]
-    assert {row["Data Type"] for row in table(f"T{place}")} >= {"OOD-S", "OOD-H"}
-    for row, head in product(table(f"T{place}"), STAGES):
+    assert {row["Data Type"] for row in table(f"T{index}")} >= {"OOD-S", "OOD-H"}
+    for row, head in product(table(f"T{index}"), STAGES):
         found = metric(record, f"{head[0].lower()}_acc", row["Data Type"])
         agree(row, head, found)
         assert row[f"{head} n"] == str(found["n"])
@@ -142,9 +142,9 @@ def test_all_data_sets_are_pooled_by_their_samples(bench: Any, table: Table) -> 
 
 
 def test_scales_are_compared_data_set_by_data_set(table: Table) -> None:
-    for place, (model, name) in product(range(10, 10 + len(KINDS)), product(MODELS, (*SETS[1:], *WIDE))):
-        wanted = only(pairs_of(table, place), Model=model, Data_Type=name)
-        rows = of(table("T18"), Data=[*KINDS.values()][place - 10], Model=model)
+    for index, (model, name) in product(range(10, 10 + len(KINDS)), product(MODELS, (*SETS[1:], *WIDE))):
+        wanted = only(pairs_of(table, index), Model=model, Data_Type=name)
+        rows = of(table("T18"), Data=[*KINDS.values()][index - 10], Model=model)
         assert {head: wanted[head] for head in rows[0] if head != "Data"} in [
             {head: cell for head, cell in row.items() if head != "Data"} for row in rows
         ]

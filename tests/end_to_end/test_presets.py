@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import eyechart.samples
-from eyechart.data.class_names import load_class_names
+from eyechart.data.labels.class_names import load_class_names
 from eyechart.protocol.prompts import get_prompt
 
 pytestmark = pytest.mark.deep

@@ -13,11 +13,11 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from eyechart.command_line import align_texts
-from eyechart.gate.baselines import FOLDER, read_baselines
+from eyechart.gate.baselines.baseline_files import FOLDER, read_baselines
+from eyechart.messages.terminal import align_texts
 from eyechart.plugins.summary import select_rows
-from eyechart.protocol.sample_table import SHARED_COLUMNS
 from eyechart.reports.runs import load
+from eyechart.results.sample_table import SHARED_COLUMNS
 
 pytestmark = pytest.mark.deep
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from eyechart.records import subset_text
-from eyechart.reports.realbirdid.catalogue import FIGURES, TABLES
+from eyechart.realbirdid.catalogue import FIGURES, TABLES
+from eyechart.results.records import subset_text
 
 pytestmark = pytest.mark.deep
 

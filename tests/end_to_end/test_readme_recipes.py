@@ -1,6 +1,6 @@
 """README's three recipes as they stand there, in a new folder: own images, own model, own gate, and the page.
 
-Also the commands of "Coming from another tool", with packaged models and data in the place of the names.
+Also the commands of "Coming from another tool", with packaged models and data instead of the names.
 """
 
 import re

@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.classification.class_mapping import (
+from eyechart.classification.answers.class_mapping import (
     BARE,
     ClassEmbeddings,
     embed_class_names,
     map_by_inclusion,
     nearest_classes,
 )
-from eyechart.data.class_names import load_class_names, load_templates
+from eyechart.data.labels.class_names import load_class_names, load_templates
 from eyechart.models.registry import create_model
-from eyechart.spec import parse_spec
+from eyechart.models.spec import parse_spec
 
 pytestmark = pytest.mark.deep
 

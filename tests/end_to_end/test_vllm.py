@@ -21,10 +21,10 @@ from PIL import Image
 from eyechart.errors import RequestError, SpecError
 from eyechart.models.generation import generate_all
 from eyechart.models.hf.generator import HfGenerator
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Answer, Floats, Generator, Request
-from eyechart.models.vllm.engine import _places
+from eyechart.models.vllm.engine import _slots
 from eyechart.models.vllm.generator import VllmGenerator
-from eyechart.spec import parse_spec
 
 pytestmark = pytest.mark.deep
 
@@ -180,7 +180,7 @@ def test_images_of_refused_prompts_are_shown_again(pair: Pair, questions: list[R
 
 def test_an_early_end_leaves_the_engine_clean(pair: Pair, questions: list[Request]) -> None:
     taken: list[int] = []
-    requests = (taken.append(place) or questions[place % 12] for place in range(1000))
+    requests = (taken.append(index) or questions[index % 12] for index in range(1000))
     answers = pair.vllm.generate(requests, 8)
     next(answers)
     answers.close()
@@ -190,7 +190,7 @@ def test_an_early_end_leaves_the_engine_clean(pair: Pair, questions: list[Reques
 
 
 def test_what_fails_on_the_way_is_raised_after_the_answers(pair: Pair, questions: list[Request]) -> None:
-    answers = pair.vllm.generate((questions[0 if place else 1 // place] for place in (1, 1, 0)), 8)
+    answers = pair.vllm.generate((questions[0 if index else 1 // index] for index in (1, 1, 0)), 8)
     assert {next(answers)[0], next(answers)[0]} == {0, 1}
     with pytest.raises(ZeroDivisionError):
         next(answers)
@@ -198,14 +198,14 @@ def test_what_fails_on_the_way_is_raised_after_the_answers(pair: Pair, questions
 
 
 def test_prompts_that_begin_alike_are_read_once(pair: Pair, questions: list[Request]) -> None:
-    alike = [Request((" ".join(f"name {place}" for place in range(40)), f"{last}?")) for last in "ab"]
+    alike = [Request((" ".join(f"name {index}" for index in range(40)), f"{last}?")) for last in "ab"]
     first, second = (generate_all(pair.vllm, [request], 1)[0].usage for request in alike)
     assert first.cached < second.cached
     assert second.cached >= second.prompt - 40
 
 
 def test_an_answer_is_not_cut_short_in_silence(pair: Pair) -> None:
-    nearly = [Request((long(pair, str(place), 510),)) for place in range(12)]
+    nearly = [Request((long(pair, str(index), 510),)) for index in range(12)]
     fault = "has no room for an answer of 8 tokens. Raise max_model_len."
     assert all(fault in answer.error or answer.finished for answer in told(pair.vllm, nearly))
     assert any(fault in answer.error for answer in told(pair.vllm, nearly))
@@ -268,7 +268,7 @@ class Several:
 
 @pytest.fixture(scope="module")
 def several() -> Several:
-    asked = [Request((f"what is {place}?", Image.new("RGB", (60, 60), (place * 9, 0, 0)))) for place in range(8)]
+    asked = [Request((f"what is {index}?", Image.new("RGB", (60, 60), (index * 9, 0, 0)))) for index in range(8)]
     reference, names = (
         HfGenerator(parse_spec("hf[toybox-mllm]"), offline=True),
         ["cat", "caterpillar", "dog", "hot dog"],
@@ -321,15 +321,15 @@ def test_vllm_loads_the_repair_and_with_it_its_image_processors(torch_python: Se
 
 
 @pytest.mark.parametrize(
-    ("device", "together", "copies", "places"),
+    ("device", "together", "copies", "indices"),
     [
         ("cuda", 1, 1, [[0]]),
         ("cuda:3", 1, 2, [[3], [4]]),
         ("cuda", 2, 2, [[0, 1], [2, 3]]),
     ],
 )
-def test_every_copy_has_its_own_devices(device: str, together: int, copies: int, places: list[list[int]]) -> None:
-    assert [place["device_ids"] for place in _places(device, together, copies)] == places
+def test_every_copy_has_its_own_devices(device: str, together: int, copies: int, indices: list[list[int]]) -> None:
+    assert [index["device_ids"] for index in _slots(device, together, copies)] == indices
 
 
 def test_a_picture_that_cannot_be_read_is_an_error_and_the_others_are_answered(

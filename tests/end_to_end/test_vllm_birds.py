@@ -92,7 +92,7 @@ def test_they_read_and_said_as_many_tokens(engine_runs: Any, protocol: str) -> N
 def test_every_wording_was_put_to_every_unanswerable_bird(engine_runs: Any) -> None:
     birds = [row["key"] for row in engine_runs.rows(HF, "species") if row["subset"] == "unanswerable"]
     asked = [(row["prompt"], row["key"]) for row in engine_runs.rows(HF, "abstention")]
-    prompts = [f"{level}/{place:02}" for level in ("naive", "unanswerable", "refuse") for place in (1, 2)]
+    prompts = [f"{level}/{index:02}" for level in ("naive", "unanswerable", "refuse") for index in (1, 2)]
     assert sorted(asked) == sorted((prompt, bird) for prompt in prompts for bird in birds)
 
 

@@ -14,9 +14,9 @@ import pytest
 
 from eyechart.models.generation import generate_all
 from eyechart.models.hf.generator import HfGenerator
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Floats, Request
 from eyechart.models.vllm.generator import VllmGenerator
-from eyechart.spec import parse_spec
 
 pytestmark = [
     pytest.mark.deep,

@@ -9,9 +9,9 @@ from PIL import Image
 from eyechart.errors import EyechartError, ModelError
 from eyechart.models.generation import generate_all
 from eyechart.models.hf.generator import HfGenerator
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Request
 from eyechart.models.vllm.generator import VllmGenerator
-from eyechart.spec import parse_spec
 
 pytestmark = pytest.mark.deep
 

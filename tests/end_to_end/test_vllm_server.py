@@ -22,14 +22,14 @@ from eyechart.models.hf.generator import HfGenerator
 from eyechart.models.served.openai import OpenAiGenerator
 from eyechart.models.served.openai_chat import build_message
 from eyechart.models.served.vllm_server import VllmServerGenerator
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Answer, Floats, Request, Scorer, Until
 from eyechart.models.vllm.generator import VllmGenerator
-from eyechart.realbirdid.abstention_reasons import CHOICES, ReasonParser
-from eyechart.realbirdid.bird_vocabulary import BirdVocabulary
-from eyechart.realbirdid.sample import open_realbirdid
-from eyechart.spec import parse_spec
-from eyechart.toybox.classes import names
-from eyechart.toybox.species import species
+from eyechart.realbirdid.answers.abstention_reasons import CHOICES, ReasonParser
+from eyechart.realbirdid.answers.bird_vocabulary import BirdVocabulary
+from eyechart.realbirdid.data.packaged_sample import open_realbirdid
+from eyechart.toybox.art.bird_looks import species
+from eyechart.toybox.art.toy_classes import names
 from toybox.exam import Item, groups, skills
 
 pytestmark = pytest.mark.deep
@@ -239,7 +239,7 @@ def test_a_schema_holds_both(server: OpenAiGenerator, engine: VllmGenerator, req
 def test_a_text_alone_is_held_to_a_list_of_names_by_both(
     server: OpenAiGenerator, engine: VllmGenerator, names: int
 ) -> None:
-    known = [f"Species number{place}" for place in range(names)]
+    known = [f"Species number{index}" for index in range(names)]
     schema = SCHEMA | {"properties": {"1": {"enum": known}}}
     asked = [Request((f"Someone wrote: {text}. Which species is it?",)) for text in ("a gull", "a wren", "no idea")]
     found, expected = (told(generate_all(model, asked, 48, schema)) for model in (server, engine))
@@ -257,7 +257,7 @@ def test_too_long_a_request_is_an_error_of_its_own_on_both(server: OpenAiGenerat
 
 
 def test_a_server_tells_what_its_cache_held(server: OpenAiGenerator) -> None:
-    shared = " ".join(f"name {place}" for place in range(60))
+    shared = " ".join(f"name {index}" for index in range(60))
     (first,), (second,) = (generate_all(server, [Request((shared, f"{last}?"))], 1) for last in "ab")
     assert first.usage.cached < second.usage.cached
     assert second.usage.cached >= second.usage.prompt - 40

@@ -7,12 +7,12 @@ from runpy import run_path
 import pytest
 from PIL import Image
 
-from eyechart.inference.responses import Response
+from eyechart.inference.store.responses import Response
 from eyechart.models.generation import generate_all
 from eyechart.models.hf.generator import HfGenerator
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Answer, Generator, Request
 from eyechart.models.vllm.generator import VllmGenerator
-from eyechart.spec import parse_spec
 
 pytestmark = pytest.mark.deep
 

@@ -14,7 +14,7 @@ from zipfile import ZipFile
 import pytest
 
 from eyechart.cli import COMMANDS
-from eyechart.extras import install_command
+from eyechart.messages.install_commands import install_command
 
 pytestmark = pytest.mark.deep
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from eyechart.cli import main
-from eyechart.records import Record, read_run
+from eyechart.results.records import Record, read_run
 
 Import = Callable[..., Path]
 

@@ -18,10 +18,10 @@ from huggingface_hub import ModelCard, parse_eval_result_entries
 from eyechart.cli import main
 from eyechart.errors import ReportError
 from eyechart.interchange.inspect_logs import read_inspect_log
-from eyechart.records import Record, read_run
-from eyechart.reports.exports import hub
+from eyechart.reports.exports import model_card
 from eyechart.reports.exports.inspect_log import export_inspect_logs
 from eyechart.reports.runs import load
+from eyechart.results.records import Record, read_run
 
 FILES = Path(__file__).parent / "files"
 Export = Callable[..., list[Path]]
@@ -160,9 +160,9 @@ def test_a_wrong_dataset_is_named(
 
 
 def test_without_huggingface_hub_the_message_has_the_remedy(run_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub, "find_spec", lambda name: None)
+    monkeypatch.setattr(model_card, "find_spec", lambda name: None)
     with pytest.raises(ReportError, match=r"need huggingface_hub: pip install 'eyechart\[hub\]'"):
-        list(hub.export_hub(load([run_folder]), {}, None))
+        list(model_card.export_hub(load([run_folder]), {}, None))
 
 
 def test_the_description_of_a_split_names_its_index(export: Export, capsys: pytest.CaptureFixture[str]) -> None:

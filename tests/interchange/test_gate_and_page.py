@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from eyechart.cli import main
 from eyechart.errors import ReportError
-from eyechart.gate.baselines import read_baselines
+from eyechart.gate.baselines.baseline_files import read_baselines
 from eyechart.plugins.exit_codes import ABSENT, INCONCLUSIVE, REGRESSION
 
 FILES = Path(__file__).parent / "files" / "inspect"
@@ -67,7 +67,7 @@ def test_the_status_tells_what_cannot_be_compared(
 
 
 def test_a_run_of_other_samples_is_refused(pair: tuple[Path, Path], import_files: Any) -> None:
-    from eyechart.reports.compare import comparison_tables, match_runs
+    from eyechart.reports.comparison.run_comparison import comparison_tables, match_runs
 
     short = import_files("inspect", FILES / "epochs.json", "--model=shapes", "--benchmark=shapes/shapes")
     with pytest.raises(ReportError, match="cannot be compared"):

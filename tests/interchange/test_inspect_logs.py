@@ -15,7 +15,7 @@ from eyechart.cli import main
 from eyechart.errors import DataError
 from eyechart.interchange.archives import Archive
 from eyechart.interchange.inspect_logs import read_inspect_log, to_number
-from eyechart.records import Record, read_run
+from eyechart.results.records import Record, read_run
 
 FILES = Path(__file__).parent / "files" / "inspect"
 Import = Callable[..., Path]

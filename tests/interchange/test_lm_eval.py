@@ -11,7 +11,7 @@ import pytest
 import eyechart
 from eyechart.errors import DataError
 from eyechart.interchange.harness_results import LM_EVAL, read_harness
-from eyechart.records import read_run
+from eyechart.results.records import read_run
 
 FILES = Path(__file__).parent / "files" / "lm_eval"
 Change = Callable[[list[dict[str, Any]], dict[str, Any]], object]

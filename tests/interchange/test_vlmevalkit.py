@@ -14,7 +14,7 @@ import pytest
 import eyechart
 from eyechart.errors import DataError
 from eyechart.interchange.vlmevalkit_results import read_vlmevalkit
-from eyechart.records import read_run
+from eyechart.results.records import read_run
 
 HEADER = ("index", "question", "A", "B", "answer", "category", "split", "prediction", "hit", "log")
 
@@ -33,9 +33,9 @@ def table(wrong: Sequence[int], count: int = 60) -> list[tuple[Any, ...]]:
 
 
 def write(folder: Path, model: str, rows: list[tuple[Any, ...]], ending: str = ".xlsx") -> Path:
-    place = folder / model
-    place.mkdir(parents=True, exist_ok=True)
-    path = place / f"{model}_Shapes_DEV_exact_matching_result{ending}"
+    index = folder / model
+    index.mkdir(parents=True, exist_ok=True)
+    path = index / f"{model}_Shapes_DEV_exact_matching_result{ending}"
     if ending == ".xlsx":
         book = openpyxl.Workbook()
         for row in rows:
@@ -47,7 +47,7 @@ def write(folder: Path, model: str, rows: list[tuple[Any, ...]], ending: str = "
     accuracies = {
         split: [row[8] for row in rows[1:] if row[6] == split] for split in dict.fromkeys(row[6] for row in rows[1:])
     }
-    with (place / f"{model}_Shapes_DEV_acc.csv").open("w", encoding="utf-8", newline="") as file:
+    with (index / f"{model}_Shapes_DEV_acc.csv").open("w", encoding="utf-8", newline="") as file:
         lines = [(split, sum(hits) / len(hits)) for split, hits in accuracies.items()]
         csv.writer(file).writerows([("split", "Overall"), *lines])
     return path

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.classification.predictions import ClassPredictions, TextPredictions
-from eyechart.data.imagenet_sample import open_sample
-from eyechart.data.labels import build_label_set
+from eyechart.classification.answers.class_predictions import ClassPredictions, TextPredictions
+from eyechart.data.dataset.label_sets import build_label_set
+from eyechart.data.readers.imagenet_sample import open_sample
+from eyechart.evaluation.settings import Case
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Usage
-from eyechart.protocol.settings import Case
-from eyechart.reports.page.write import PageOptions, write_page
-from eyechart.spec import parse_spec
+from eyechart.reports.page.write_page import PageOptions, write_page
 
 SURE, OTHER, WORDS = "timm[tf_efficientnet_lite0]", "conse[]", "hf[mllm]"
 SIZE = 12
@@ -51,7 +51,7 @@ class Studio:
 
     def run(self, name: str = "run", texts: Mapping[int, str] = {}, **wrong: list[int]) -> Path:
         """A run of three models; `wrong` names the places where each says nonsense, `texts` what the last one says."""
-        asked = ("run", name, *sorted(texts.items()), *sorted((who, *places) for who, places in wrong.items()))
+        asked = ("run", name, *sorted(texts.items()), *sorted((who, *indices) for who, indices in wrong.items()))
         if asked in self.kept:
             return self.kept[asked]
         folder = self.make_run.root / str(len(self.kept)) / name
@@ -69,22 +69,22 @@ class Studio:
         return self.make_run.record(case, self.dataset, predictions, folder, SIZE)
 
     def answers(self, wrong: list[int]) -> list[int]:
-        return [NOTHING if place in wrong else max(label, 0) for place, label in enumerate(self.original)]
+        return [NOTHING if index in wrong else max(label, 0) for index, label in enumerate(self.original)]
 
     def scored(self, wrong: list[int]) -> ClassPredictions:
         return ClassPredictions(self.keys, self.make_run.scores(self.answers(wrong), {}), {}, {})
 
     def worded(self, wrong: list[int], texts: Mapping[int, str]) -> ClassPredictions:
         """Answers in words, the wrong ones out of the prompt, the last one an error."""
-        answers, places = np.array(self.answers(wrong)), np.arange(SIZE)
+        answers, indices = np.array(self.answers(wrong)), np.arange(SIZE)
         spoken = TextPredictions(
-            completions=tuple(texts.get(place, f"Class {answer}.") for place, answer in enumerate(answers.tolist())),
+            completions=tuple(texts.get(index, f"Class {answer}.") for index, answer in enumerate(answers.tolist())),
             classes=answers,
             strict_classes=answers,
-            requests=places,
-            positions=np.zeros_like(places),
+            requests=indices,
+            positions=np.zeros_like(indices),
             usage=Usage(),
-            out_of_prompt=tuple("other" if place in wrong else "" for place in range(SIZE)),
+            out_of_prompt=tuple("other" if index in wrong else "" for index in range(SIZE)),
         )
         return ClassPredictions(self.keys, np.zeros((SIZE, 0), np.float32), {FAILED: "it failed"}, {}, texts=spoken)
 
@@ -116,13 +116,13 @@ def copied(tmp_path: Path) -> Callable[[Path], Path]:
 def studio(session_run: Any) -> Studio:
     """Photographs: the second ground truth denies the original label of every third, and that of the last."""
     dataset = open_sample("sample").subsample(SIZE, 42)
-    place = {row: number for number, row in enumerate(dataset.selected)}
-    labels = [relabelled(row.label, place.get(number, 1)) for number, row in enumerate(dataset.index)]
+    index = {row: number for number, row in enumerate(dataset.selected)}
+    labels = [relabelled(row.label, index.get(number, 1)) for number, row in enumerate(dataset.index)]
     return Studio(session_run, replace(dataset, label_sets=dict(dataset.label_sets) | {"ReGT": truth(dataset, labels)}))
 
 
-def relabelled(label: int, place: int) -> tuple[int, ...]:
-    return (NOTHING,) if place % 3 == 0 else (label,) if label >= 0 else ()
+def relabelled(label: int, index: int) -> tuple[int, ...]:
+    return (NOTHING,) if index % 3 == 0 else (label,) if label >= 0 else ()
 
 
 def truth(dataset: Any, labels: list[tuple[int, ...]]) -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-WEB, ASSETS = ROOT / "web", ROOT / "reports/page_assets"
+WEB, ASSETS = ROOT / "web", ROOT / "src/eyechart/reports/page/assets"
 FIXED = ("build.mjs", "package-lock.json", "package.json", "tsconfig.json")
 BUILT = ("index.html", "page.css", "page.js")
 STAMP = re.compile(r"sources ([0-9a-f]{64}); body ([0-9a-f]{64})")

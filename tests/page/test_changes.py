@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from eyechart.data.slice_variables import SliceVariable
-from eyechart.gate.verdicts import DEFAULT_RULE, Rule
-from eyechart.records import full_name, read_run
-from eyechart.reports.compare import comparison_tables, match_runs
-from eyechart.reports.render import format_cell
+from eyechart.data.dataset.slice_variables import SliceVariable
+from eyechart.gate.verdicts.decide import DEFAULT_RULE, Rule
+from eyechart.reports.comparison.run_comparison import comparison_tables, match_runs
+from eyechart.reports.tables.render import format_cell
+from eyechart.results.records import full_name, read_run
 
 pytestmark = pytest.mark.deep
 

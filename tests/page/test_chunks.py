@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.classification.multiple_choice import AnswerOptions
+from eyechart.classification.protocols.multiple_choice import AnswerOptions
 from eyechart.reports.page.chunks import (
     MAX_LETTERS,
     TextNumbers,
@@ -76,7 +76,7 @@ def test_texts_are_cut_with_their_length_and_kept_once() -> None:
 
 def test_namesakes_are_told_apart_and_a_class_without_a_name_has_its_number() -> None:
     named = class_namer(["crane", "crane", "a\nb\u202e"])
-    assert [named(place) for place in ("0", "1", "2", "7")] == ["crane (0)", "crane (1)", "a b� (2)", "class 7"]
+    assert [named(index) for index in ("0", "1", "2", "7")] == ["crane (0)", "crane (1)", "a b� (2)", "class 7"]
 
 
 def test_the_same_value_is_the_same_file(tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from eyechart.cli import main
-from eyechart.gate.baselines import write_baselines
-from eyechart.gate.evidence import Evidence
-from eyechart.records import decode, read_run
-from eyechart.reports.page.write import PageOptions, write_page
+from eyechart.gate.baselines.baseline_files import write_baselines
+from eyechart.reports.page.write_page import PageOptions, write_page
+from eyechart.results.evidence import Evidence
+from eyechart.results.records import decode, read_run
 
 pytestmark = pytest.mark.deep
 
@@ -71,7 +71,7 @@ def test_a_file_of_baselines_is_compared_with_outcome_by_outcome(studio: Any, op
     page = studio.page(studio.run("two", other=[1, 2]), baseline=kept)
     assert changes(page) == {"conse[]": (2, 1), "timm[tf_efficientnet_lite0]": (0, 0), "hf[mllm]": (0, 0)}
     driver = opened(page, None)
-    assert driver.samples("?changed=lost") == [studio.keys[place] for place in (1, 2)]
+    assert driver.samples("?changed=lost") == [studio.keys[position] for position in (1, 2)]
     assert driver.page.get_by_label("Since baseline").locator("option").all_inner_texts()[-1] == "outcome changed"
     driver.page.get_by_role("link", name=studio.keys[1]).click()
     assert driver.page.locator(".before").inner_text() == "Before: ✓ right"

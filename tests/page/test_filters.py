@@ -52,7 +52,7 @@ def test_a_filter_passes_what_it_says(driver: Any, studio: Any) -> None:
 
 
 def test_conditions_on_models_hold_for_one_of_them_together(driver: Any, studio: Any) -> None:
-    assert driver.samples("?outcome=wrong&prompt=1") == [studio.keys[place] for place in (0, 2)]
+    assert driver.samples("?outcome=wrong&prompt=1") == [studio.keys[index] for index in (0, 2)]
     assert (
         driver.samples("?outcome=right&prompt=1") == []
     )  # others were right there, but none of them out of the prompt

@@ -21,7 +21,7 @@ PLACES = {HARM: 3, TURNED: 4, LONG: 5, WIDE: 10, HARM + TURNED + "\u2028": 8}  #
 @pytest.fixture
 def page(studio: Any) -> Path:
     """The page of a run in which the last model said all of them."""
-    return Path(studio.page(studio.run(texts={place: text for text, place in PLACES.items()})))
+    return Path(studio.page(studio.run(texts={index: text for text, index in PLACES.items()})))
 
 
 @pytest.fixture

@@ -12,15 +12,11 @@ import pytest
 from msgspec import structs
 
 from eyechart.data.observations import REASONS
-from eyechart.gate.baselines import write_baselines as write_baselines
-from eyechart.gate.compare import metric_title
-from eyechart.gate.evidence import Evidence, PackedArrays
-from eyechart.gate.page_link import page_address
-from eyechart.gate.shared_samples import with_samples
-from eyechart.glossary import glossary_entries
-from eyechart.records import decode, read_run
-from eyechart.reports.compare import comparison_tables, match_runs
-from eyechart.reports.evidence_io import case_evidence
+from eyechart.gate.baselines.baseline_files import write_baselines as write_baselines
+from eyechart.gate.baselines.stored_cases import case_evidence
+from eyechart.gate.comparison.compare_metrics import metric_title
+from eyechart.gate.verdicts.page_link import page_address
+from eyechart.reports.comparison.run_comparison import comparison_tables, match_runs
 from eyechart.reports.page.changes import sample_filter
 from eyechart.reports.page.sample_groups import CaseSamples
 from eyechart.reports.page.sample_readers import READERS
@@ -34,9 +30,13 @@ from eyechart.reports.page.samples import (
     merge_epochs,
     read_samples,
 )
-from eyechart.reports.page.write import PageOptions, write_page
-from eyechart.reports.render import format_cell
+from eyechart.reports.page.write_page import PageOptions, write_page
 from eyechart.reports.runs import CaseRun, load
+from eyechart.reports.tables.render import format_cell
+from eyechart.results.evidence import Evidence, PackedArrays
+from eyechart.results.glossary import glossary_entries
+from eyechart.results.records import decode, read_run
+from eyechart.results.shared_samples import with_samples
 
 pytestmark = pytest.mark.deep
 

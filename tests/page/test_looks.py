@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.gate.verdicts import Rule
+from eyechart.gate.verdicts.decide import Rule
 
 pytestmark = pytest.mark.deep
 

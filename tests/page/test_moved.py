@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.gate.compare import compare_metrics
-from eyechart.gate.evidence import Evidence
-from eyechart.gate.page_link import page_address
-from eyechart.records import decode, read_run
+from eyechart.gate.comparison.compare_metrics import compare_metrics
+from eyechart.gate.verdicts.page_link import page_address
 from eyechart.reports.page.previous import sample_changes
 from eyechart.reports.runs import load
+from eyechart.results.evidence import Evidence
+from eyechart.results.records import decode, read_run
 
 pytestmark = pytest.mark.deep
 
@@ -35,13 +35,13 @@ def listed(studio: Any, opened: Any) -> Listed:
 
 
 def test_a_case_and_a_number_lead_to_what_it_lost(listed: Any, studio: Any) -> None:
-    assert listed(CASE, RULE, "ImGT", "acc1 (ImGT)") == [studio.keys[place] for place in (1, 2)]
+    assert listed(CASE, RULE, "ImGT", "acc1 (ImGT)") == [studio.keys[index] for index in (1, 2)]
     assert listed.seen.page.get_by_label("Model", exact=True).input_value() == "conse[], zero_shot"
     assert listed.seen.page.get_by_label("Number").input_value() == "acc1 (ImGT)"
 
 
 def test_another_truth_lost_others_and_the_address_shows_that_truth(listed: Any, studio: Any) -> None:
-    assert listed(CASE, RULE, "ReGT", "acc1 (ReGT)") == [studio.keys[place] for place in (0, 1, 2)]
+    assert listed(CASE, RULE, "ReGT", "acc1 (ReGT)") == [studio.keys[index] for index in (0, 1, 2)]
     assert listed.seen.page.get_by_label("Labels", exact=True).input_value() == "ReGT"
     assert listed(CASE, RULE, "ReGT", "acc1 (ReGT, no_label)") == []
 
@@ -52,7 +52,7 @@ def test_a_number_that_is_not_told_image_by_image_leads_to_all(listed: Any, stud
 
 
 def test_gained_is_the_other_way_and_labels_no_page_has_are_left_aside(listed: Any, studio: Any) -> None:
-    assert listed(CASE, RULE, "nobody's", "acc1 (ImGT)") == [studio.keys[place] for place in (1, 2)]
+    assert listed(CASE, RULE, "nobody's", "acc1 (ImGT)") == [studio.keys[index] for index in (1, 2)]
     listed.seen.page.get_by_label("Since baseline").select_option("gained")
     listed.seen.page.get_by_text("1 of 12 images").wait_for()
     assert listed.seen.page.locator(".cards .key").all_inner_texts() == [studio.keys[0]]

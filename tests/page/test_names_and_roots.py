@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eyechart.classification.predictions import ClassPredictions
+from eyechart.classification.answers.class_predictions import ClassPredictions
 from eyechart.cli import main
-from eyechart.data.splits import list_splits, open_split
+from eyechart.data.splits.open_split import list_splits, open_split
 from eyechart.errors import ReportError
-from eyechart.protocol.settings import Case
-from eyechart.records import Records, encode, read_run
-from eyechart.reports.page.write import PageOptions, write_page
-from eyechart.spec import parse_spec
+from eyechart.evaluation.settings import Case
+from eyechart.models.spec import parse_spec
+from eyechart.reports.page.write_page import PageOptions, write_page
+from eyechart.results.records import Records, encode, read_run
 
 NAMES = ("Abyssinian", "beagle", "pug <b>")
 ANSWERS = [0, 1, 1, 2, 2, 0]
@@ -28,10 +28,10 @@ ANSWERS = [0, 1, 1, 2, 2, 0]
 def pets(tmp_path: Path) -> Path:
     """A data root with a split of class folders: two images of each class."""
     noise = np.random.default_rng(0).integers(0, 256, (2 * len(NAMES), 8, 8, 3), dtype=np.uint8)
-    for place, pixels in enumerate(noise):
-        folder = tmp_path / "data" / "pets" / "test" / NAMES[place // 2]
+    for index, pixels in enumerate(noise):
+        folder = tmp_path / "data" / "pets" / "test" / NAMES[index // 2]
         folder.mkdir(parents=True, exist_ok=True)
-        Image.fromarray(pixels).save(folder / f"{place}.png")
+        Image.fromarray(pixels).save(folder / f"{index}.png")
     return tmp_path / "data"
 
 

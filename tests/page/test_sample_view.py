@@ -10,10 +10,10 @@ from urllib.parse import unquote, urlparse
 import pytest
 from msgspec.structs import replace
 
-from eyechart.data.class_names import load_class_names
+from eyechart.data.labels.class_names import load_class_names
 from eyechart.protocol.prompts import get_prompt
-from eyechart.protocol.sample_table import SHARED_COLUMNS
-from eyechart.records import File, Record, read_run
+from eyechart.results.records import File, Record, read_run
+from eyechart.results.sample_table import SHARED_COLUMNS
 
 pytestmark = pytest.mark.deep
 
@@ -140,7 +140,7 @@ def test_a_table_with_the_shared_columns_alone_is_shown(studio: Any, copied: Any
     run = copied(studio.run())
     records = tuple(with_shared_columns_only(record, run) for record in read_run(run).records)
     driver = opened(studio.page(studio.make_run.written(run, records)), None)
-    assert driver.samples("?outcome=wrong") == [studio.keys[place] for place in (0, 1, 2)]
+    assert driver.samples("?outcome=wrong") == [studio.keys[index] for index in (0, 1, 2)]
     driver.page.get_by_role("link", name=studio.keys[0]).click()
     driver.page.locator(".answers").wait_for()
     assert driver.page.locator(".facts .label").inner_text() == str(studio.original[0])

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from eyechart.gate.verdicts import Rule
-from eyechart.glossary import METRICS, SUBSETS
+from eyechart.gate.verdicts.decide import Rule
+from eyechart.results.glossary import METRICS, SUBSETS
 
 pytestmark = pytest.mark.deep
 

@@ -29,9 +29,9 @@ def heading(driver: Any) -> str:
 def test_keys_lead_from_sample_to_sample_and_back_to_the_list(driver: Any, studio: Any) -> None:
     driver.go("#/samples/imagenet/sample?outcome=wrong")
     driver.page.locator(".cards").wait_for()
-    for key, place in (("j", 0), ("j", 1), ("ArrowRight", 2), ("k", 1), ("ArrowLeft", 0)):
+    for key, index in (("j", 0), ("j", 1), ("ArrowRight", 2), ("k", 1), ("ArrowLeft", 0)):
         driver.page.keyboard.press(key)
-        driver.page.get_by_role("heading", name=studio.keys[place]).wait_for()
+        driver.page.get_by_role("heading", name=studio.keys[index]).wait_for()
     driver.page.keyboard.press("Escape")
     driver.page.locator(".cards").wait_for()
     assert driver.page.locator(".found").inner_text() == "3 of 12 images"

@@ -195,11 +195,11 @@ class World:
 def paint(folder: Path, count: int, seed: int) -> None:
     """Pictures in synset folders, JPEG and PNG in turn."""
     colours = np.random.default_rng(seed)
-    for place in range(count):
-        home = folder / SYNSETS[place % len(SYNSETS)]
+    for index in range(count):
+        home = folder / SYNSETS[index % len(SYNSETS)]
         home.mkdir(parents=True, exist_ok=True)
         pixels = colours.integers(0, 256, (2, 2, 3), np.uint8).repeat(8, axis=0).repeat(8, axis=1)
-        Image.fromarray(pixels).save(home / f"{folder.name}-{place:02d}.{('jpg', 'png')[place % 2]}")
+        Image.fromarray(pixels).save(home / f"{folder.name}-{index:02d}.{('jpg', 'png')[index % 2]}")
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.deep
 ALLOWED = {
     "eyechart",
     "eyechart.fixtures",
-    "eyechart.paths",
+    "eyechart.files.folders",
     "eyechart.plugins",
     "eyechart.version",
     *(f"eyechart.plugins.{name}" for name in ("activation", "case_ids", "fixtures", "options", "workers")),
@@ -34,7 +34,7 @@ def pytest_sessionfinish():
 OWN = """
 import pytest
 
-from eyechart.classification.metrics import top1
+from eyechart.classification.metrics.class_estimates import top1
 
 @pytest.mark.eyechart("toybox", protocol="zero_shot")
 def test_mine(evaluate):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.realbirdid.sample import open_realbirdid
+from eyechart.realbirdid.data.packaged_sample import open_realbirdid
 
 pytestmark = pytest.mark.deep
 
@@ -69,7 +69,7 @@ def test_templates_reach_the_encoder_and_its_answers(plain: Any) -> None:
 
 def test_names_of_ones_own_are_asked_for(plain: Any) -> None:
     count = open_realbirdid(CASES).classes
-    (plain.folder / "names.txt").write_text("".join(f"bird {place}\n" for place in range(count)))
+    (plain.folder / "names.txt").write_text("".join(f"bird {index}\n" for index in range(count)))
     ask(plain, SPECIES, "--eye-names=names.txt")
     assert species(plain)["variant"]["names"].startswith("names.txt (")
     assert species(plain)["metrics"] != plain.first[1]["metrics"]

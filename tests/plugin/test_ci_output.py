@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from eyechart.gate.compare import MetricComparison
-from eyechart.gate.evidence import MetricEvidence
-from eyechart.gate.verdicts import REGRESSION, Verdict
+from eyechart.gate.comparison.compare_metrics import MetricComparison
+from eyechart.gate.verdicts.decide import REGRESSION, Verdict
 from eyechart.plugins.exit_codes import MEANINGS
 from eyechart.plugins.github_summary import FAILURES, LENGTH, NAME, fence_block, inline_code, make_loss_table
+from eyechart.results.evidence import MetricEvidence
 
 pytestmark = pytest.mark.deep
 

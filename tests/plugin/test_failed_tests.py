@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from eyechart.records import FAILED, PASSED
+from eyechart.results.records import FAILED, PASSED
 
 pytestmark = pytest.mark.deep
 
 OWN = """
 import pytest
 
-from eyechart.classification.metrics import top1, top5
+from eyechart.classification.metrics.class_estimates import top1, top5
 
 @pytest.mark.eyechart("imagenet", protocol="supervised")
 def test_own(eye_case, evaluate):

@@ -22,8 +22,8 @@ import os
 import signal
 from pathlib import Path
 
-from eyechart.inference import responses
-from eyechart.inference.request_runner import BatchRun
+from eyechart.inference.store import responses
+from eyechart.inference.runner.texts_asked import BatchRun
 
 STAGE, AT = os.environ["DIES"].split(":")
 reached, names = [], []

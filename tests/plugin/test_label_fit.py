@@ -11,7 +11,7 @@ from eyechart.plugins.exit_codes import ABSENT
 def write_labels(world: Any, mistyped: int) -> str:
     """Write labels for the 18 pictures of imagenet/tiny, the first names mistyped; the option that gives them."""
     names = sorted(path.name for path in Path(world.data / "imagenet" / "tiny").rglob("tiny-*"))
-    rows = [f"{'typo-' * (place < mistyped)}{name},0" for place, name in enumerate(names)]
+    rows = [f"{'typo-' * (index < mistyped)}{name},0" for index, name in enumerate(names)]
     (world.folder / "labels.csv").write_text("\n".join(["file,labels", *rows, ""]))
     return "--eye-labels=Mine=labels.csv"
 

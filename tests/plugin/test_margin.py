@@ -23,7 +23,7 @@ def run_replay(world: Any) -> Callable[..., Any]:
 
     def run_replay(wrong: int, *arguments: str) -> Any:
         pictures = sorted((world.data / "imagenet" / "tiny").rglob("*.[jp][pn]g"), key=lambda path: path.name)
-        answers = [7 if place < wrong else CLASSES[path.parent.name] for place, path in enumerate(pictures)]
+        answers = [7 if index < wrong else CLASSES[path.parent.name] for index, path in enumerate(pictures)]
         rows = [f"tiny,{path.name},{answer}" for path, answer in zip(pictures, answers, strict=True)]
         (world.folder / "a.csv").write_text("\n".join(["split,key,answer", *rows, ""]))
         return world.run("-k", "imagenet/tiny/", "--eye-baseline=kept", *arguments)

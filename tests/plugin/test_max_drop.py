@@ -20,7 +20,7 @@ def run_replay(world: Any) -> Callable[..., str]:
 
     def run_replay(wrong: int, *arguments: str) -> str:
         pictures = sorted((world.data / "imagenet" / "tiny").rglob("*.[jp][pn]g"), key=lambda path: path.name)
-        answers = [7 if place < wrong else CLASSES[path.parent.name] for place, path in enumerate(pictures)]
+        answers = [7 if index < wrong else CLASSES[path.parent.name] for index, path in enumerate(pictures)]
         rows = [f"tiny,{path.name},{answer}" for path, answer in zip(pictures, answers, strict=True)]
         (world.folder / "a.csv").write_text("\n".join(["split,key,answer", *rows, ""]))
         return str(world.passes("-k", "imagenet/tiny/", "--eye-baseline=kept", *arguments).stdout.str())

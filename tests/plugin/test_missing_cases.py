@@ -15,7 +15,7 @@ ABSENT = 11
 OWN = """
 import pytest
 
-from eyechart.classification.metrics import top1, top5
+from eyechart.classification.metrics.class_estimates import top1, top5
 
 @pytest.mark.eyechart("imagenet", protocol="replay")
 def test_kept(evaluate):
@@ -143,7 +143,7 @@ def test_a_model_that_the_ini_file_no_longer_names_is_missing(models: Any) -> No
 
 
 def test_many_missing_cases_are_folded(held: Any) -> None:
-    add_cases(held, [f"tiny-gone{place:02}" for place in range(12)])
+    add_cases(held, [f"tiny-gone{index:02}" for index in range(12)])
     said = held.ran(HELD, STRICT, code=ABSENT)
     assert said.count("was not run: there is no split imagenet/tiny-gone") == 8
     assert "ERROR: 4 more cases of the baseline were not run." in said

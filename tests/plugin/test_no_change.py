@@ -93,9 +93,9 @@ class Again:
         chance = Random(number)
         self.world.models = chance.sample(MODELS, len(MODELS))
         self.world.environment["DEAL"] = str(number)
-        rounds, place = divmod(number, 3)
-        way, workers = WAYS[(place + rounds) % 3], f"{WORKERS[place]}*popen"
-        self.forget(chance, FORGOTTEN[(place + 2 * rounds) % 3])  # so that every pair of the three comes up
+        rounds, index = divmod(number, 3)
+        way, workers = WAYS[(index + rounds) % 3], f"{WORKERS[index]}*popen"
+        self.forget(chance, FORGOTTEN[(index + 2 * rounds) % 3])  # so that every pair of the three comes up
         if number % 4 == 3:
             self.kill()
         before = self.world.asked

@@ -32,9 +32,9 @@ def paint(folder: Path, names: list[str], each: int = 1) -> None:
     colours = np.random.default_rng(0)
     for name in names:
         (folder / name).mkdir(parents=True)
-        for place in range(each):
+        for index in range(each):
             pixels = colours.integers(0, 256, (2, 2, 3), np.uint8)
-            Image.fromarray(pixels).save(folder / name / f"{name}-{place}.png")
+            Image.fromarray(pixels).save(folder / name / f"{name}-{index}.png")
 
 
 def values(world: Any) -> dict[str, float]:
@@ -49,10 +49,10 @@ def replayed(world: Any, tmp_path: Path) -> Any:
     """A split of own classes, with a file that answers the class before for one image and is right for the others."""
 
     def replayed(count: int, wrong: int, *more: str) -> None:
-        names = [f"sp{place:04d}" for place in range(count)]
+        names = [f"sp{index:04d}" for index in range(count)]
         world.data = tmp_path / "own"
         paint(world.data / "imagenet" / "species", names)
-        lines = [f"{name}-0.png,{place + (place == wrong)}" for place, name in enumerate(names)]
+        lines = [f"{name}-0.png,{index + (index == wrong)}" for index, name in enumerate(names)]
         (world.folder / "a.csv").write_text("\n".join(["key,answer", *lines]))
         world.models = ("replay[path=a.csv]",)
         result = world.call(
@@ -100,7 +100,7 @@ def test_imagenets_classifier_is_refused_for_other_names(world: Any, tmp_path: P
     case = "imagenet/pets and test_supervised"
     said = world.installed(case, f"--eye-data={world.data}", "--eye-model=timm[batch_size=4]", code=1)
     assert "2 classes have no single name or synset there: minka, rex. Name the split's classes" in said
-    assert not [place for place in world.store if "answers.npy" in place]
+    assert not [index for index in world.store if "answers.npy" in index]
 
 
 def test_a_file_of_answers_about_imagenet_needs_no_model_library(cold: Any) -> None:

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.deep
 OWN = """
 import pytest
 
-from eyechart.classification.metrics import top1, top5
+from eyechart.classification.metrics.class_estimates import top1, top5
 
 @pytest.mark.eyechart("imagenet", protocol="supervised")
 def test_all(evaluate):
@@ -111,9 +111,9 @@ from dataclasses import replace
 
 import pytest
 
-from eyechart.classification.metrics import top1
-from eyechart.classification.predictions import Targets
-from eyechart.classification.supervised import supervised
+from eyechart.classification.metrics.class_estimates import top1
+from eyechart.classification.answers.class_predictions import Targets
+from eyechart.classification.protocols.supervised import supervised
 from eyechart.protocol.base import Protocol
 from eyechart.protocol.options import Option
 
@@ -150,7 +150,7 @@ def test_a_protocol_in_a_test_file_needs_no_registration(
 def test_a_protocol_with_the_name_of_another_is_refused(world: Any, write_test: Callable[..., None]) -> None:
     write_test(test_own=OWN_PROTOCOL.format(name="supervised"))
     said = run_own(world, "-k", "tiny/", code=2)
-    assert "Two protocols are called 'supervised': eyechart.classification.supervised.Supervised and" in said
+    assert "Two protocols are called 'supervised': eyechart.classification.protocols.supervised.Supervised and" in said
 
 
 SHORT_TABLE = """
@@ -158,9 +158,9 @@ from dataclasses import fields
 
 import pytest
 
-from eyechart.classification.metrics import top1
-from eyechart.classification.predictions import ClassPredictions
-from eyechart.classification.supervised import Supervised
+from eyechart.classification.metrics.class_estimates import top1
+from eyechart.classification.answers.class_predictions import ClassPredictions
+from eyechart.classification.protocols.supervised import Supervised
 
 class Own(ClassPredictions):
     def samples(self):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.tracing import Event, own_seconds, read_events, spans
+from eyechart.models.runtime.tracing import Event, own_seconds, read_events, spans
 
 
 def profiled(world: Any, *arguments: str) -> tuple[list[Event], str]:

@@ -17,12 +17,12 @@ from typing import Any
 
 import pytest
 
+from eyechart.evaluation.settings import Case
+from eyechart.models.runtime.tracing import span
+from eyechart.models.spec import ModelSpec
 from eyechart.plugins.case_ids import case_pattern
 from eyechart.plugins.pace import State
-from eyechart.plugins.progress import Board, Progress, Running, format_line
-from eyechart.protocol.settings import Case
-from eyechart.spec import ModelSpec
-from eyechart.tracing import span
+from eyechart.plugins.progress import Board, Progress, Running, _format_line
 
 PATCH = "import eyechart.plugins.progress as progress\nprogress.SHORTEST_SILENCE = "
 OFTEN, SOON, NEVER = f"{PATCH}0\n", f"{PATCH}1\n", f"{PATCH}900\nprogress.LONGEST_SILENCE = 900\n"
@@ -200,31 +200,31 @@ def state(**values: Any) -> State:
 
 def test_a_long_name_leaves_room_for_the_counts() -> None:
     long = state(case=f"imagenet/val/{'long' * 40}[]", done=12_345, total=50_000, fresh=500, unit="questions")
-    said = format_line("3/84 cases, 1:02:03 left", [long], 119)
+    said = _format_line("3/84 cases, 1:02:03 left", [long], 119)
     assert "12345/50000 questions" in said
     assert "250.00 questions/s" in said
     assert len(said) <= 119
-    narrow = format_line("3/84 cases, 1:02:03 left", [long], 79)
+    narrow = _format_line("3/84 cases, 1:02:03 left", [long], 79)
     assert narrow.endswith("long[]: 12345/50000 questions [00:03]")
     assert narrow.startswith("3/84 cases, 1:02:03 left | …")
     assert len(narrow) <= 79
 
 
 def test_cases_that_count_unlike_things_have_answers_in_common() -> None:
-    said = format_line("0/9 cases", [state(), state(unit="questions", done=2, fresh=2)])
+    said = _format_line("0/9 cases", [state(), state(unit="questions", done=2, fresh=2)])
     assert said.startswith("0/9 cases | 2 cases: 6/36 answers")
     assert "3.00 answers/s" in said
 
 
 def test_what_the_answers_of_a_server_cost_ends_the_line() -> None:
-    said = format_line("0/9 cases", [state(cost="0.1200 of about 4.1000 USD, 480,000 tokens")], 119)
+    said = _format_line("0/9 cases", [state(cost="0.1200 of about 4.1000 USD, 480,000 tokens")], 119)
     assert said.endswith("images/s], 0.1200 of about 4.1000 USD, 480,000 tokens")
 
 
 def test_a_phase_is_shown_unless_another_case_is_asking() -> None:
     loading = state(phase="loads the model", done=0, fresh=0)
-    assert format_line("0/9 cases", [loading]).endswith(": loads the model [00:03]")
-    assert "4/18 images" in format_line("0/9 cases", [loading, state()])
+    assert _format_line("0/9 cases", [loading]).endswith(": loads the model [00:03]")
+    assert "4/18 images" in _format_line("0/9 cases", [loading, state()])
 
 
 def test_other_questions_are_counted_anew() -> None:

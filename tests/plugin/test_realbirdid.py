@@ -12,8 +12,8 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from eyechart.data.taxonomy import Taxonomy, read_taxonomy
-from eyechart.realbirdid.sample import packaged_root
-from eyechart.toybox import birds as birds_of_the_toybox
+from eyechart.realbirdid.data.packaged_sample import packaged_root
+from eyechart.toybox.formats import bird_files as birds_of_the_toybox
 
 pytestmark = pytest.mark.deep
 
@@ -97,10 +97,10 @@ def known(tree: Taxonomy, row: dict[str, str], level: str) -> str:
     """The true name of a bird at a level."""
     if level == "species":
         return row["species"]
-    place = tree.index_of(1, row["genus"])
+    index = tree.index_of(1, row["genus"])
     for parents in tree.parents[1 : tree.levels.index(level)]:
-        place = int(parents[place])
-    return tree.names[tree.levels.index(level)][place]
+        index = int(parents[index])
+    return tree.names[tree.levels.index(level)][index]
 
 
 def test_the_trade_off_is_the_auroc_of_the_csv(scored: tuple[dict[str, Any], list[dict[str, str]]]) -> None:

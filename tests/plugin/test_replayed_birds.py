@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.data.dataset import Dataset
+from eyechart.data.dataset.dataset import Dataset
 from eyechart.plugins.exit_codes import ERRORS
-from eyechart.realbirdid.sample import open_realbirdid
-from eyechart.records import subset_text
+from eyechart.realbirdid.data.packaged_sample import open_realbirdid
+from eyechart.results.records import subset_text
 
 pytestmark = pytest.mark.deep
 
@@ -96,8 +96,8 @@ def test_what_are_no_probabilities_stops_the_case(world: Any, sure: Any) -> None
 def test_words_about_birds_are_read_as_free_form(world: Any, birds: Dataset) -> None:
     assert birds.selected_observations is not None
     told = [
-        f"It is a {birds.names[place]}." if place >= 0 else "I cannot tell."
-        for place in birds.selected_observations.species
+        f"It is a {birds.names[index]}." if index >= 0 else "I cannot tell."
+        for index in birds.selected_observations.species
     ]
     write(world.folder / "A.csv", [("key", "answer"), *zip(birds.keys, told, strict=True)])
     world.installed(

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.models.device import count_processors
+from eyechart.models.runtime.device import count_processors
 
 IMAGES = 2 * (18 + 6)
 CASES = 4

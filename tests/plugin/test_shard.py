@@ -13,8 +13,8 @@ from eyechart.plugins.settings import Shard
 
 @given(st.integers(0, 200), st.integers(1, 40))
 def test_every_test_is_in_one_shard(total: int, count: int) -> None:
-    shards = [[*Shard(number, count).places(total)] for number in range(1, count + 1)]
-    assert [place for shard in shards for place in shard] == [*range(total)]
+    shards = [[*Shard(number, count).indices(total)] for number in range(1, count + 1)]
+    assert [index for shard in shards for index in shard] == [*range(total)]
     assert max(map(len, shards)) - min(map(len, shards)) <= 1
 
 

@@ -91,7 +91,7 @@ def test_a_column_of_slices_csv_is_recorded_printed_and_compared(gated: Any, tmp
     pictures = sorted(
         path.relative_to(data / "imagenet" / "tiny").as_posix() for path in data.glob("imagenet/tiny/*/*")
     )
-    rows = [f"{key},{'night' if place % 3 else 'day'}" for place, key in enumerate(pictures)]
+    rows = [f"{key},{'night' if index % 3 else 'day'}" for index, key in enumerate(pictures)]
     (data / "imagenet" / "tiny" / "slices.csv").write_text("\n".join(["key,lighting", *rows, ""]))
     gated.kept()
     night = {Path(row.split(",")[0]).name for row in rows if row.endswith("night")}

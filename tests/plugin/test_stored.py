@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from eyechart.errors import ModelError
-from eyechart.models.description import describe, model_of
+from eyechart.models.description.identity import describe, model_of
 from eyechart.models.served.prices import Prices
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Generator, Identity, Usage
-from eyechart.spec import parse_spec
 
 PICTURES = 24  # of both small splits
 NO_MODELS = """

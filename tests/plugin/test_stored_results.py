@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.realbirdid.sample import open_realbirdid
+from eyechart.realbirdid.data.packaged_sample import open_realbirdid
 
 pytestmark = pytest.mark.deep
 
 # A run in which resampling is an error.
 NO_RESAMPLES = """
-from eyechart.metrics.bootstrap_samples import BootstrapSamples
+from eyechart.statistics.bootstrap_samples import BootstrapSamples
 
 def refuse(self):
     raise AssertionError("a resample was drawn")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.tracking.runs import COLUMNS
+from eyechart.tracking.log_runs import COLUMNS
 
 pytestmark = pytest.mark.deep
 
@@ -59,7 +59,7 @@ def test_each_model_of_a_session_is_a_run(
     assert {*runs} == {"tiny[]", "tinyclass[]"}
     for record in tracked.records:
         run = runs[record["model"]["spec"]]
-        assert run.data.tags["eyechart.session"] == tracked.latest.resolve().name
+        assert run.data.tags["eyechart.evaluation.session"] == tracked.latest.resolve().name
         (accuracy,) = [m for m in record["metrics"] if (m["name"], m["subset"], m["labels"]) == ("acc1", "all", "ImGT")]
         name = f"{record['benchmark']}/{record['split']}/{record['protocol']}/acc1 ImGT"
         assert run.data.metrics[name] == accuracy["value"]

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from tokenizers import Tokenizer
 
-from eyechart.data.class_names import load_class_names
-from eyechart.data.labels import original_name
-from eyechart.inference.store import scan_blocks
+from eyechart.data.dataset.label_sets import original_name
+from eyechart.data.labels.class_names import load_class_names
+from eyechart.inference.store.entries import scan_blocks
 from eyechart.reports.runs import load
-from eyechart.reports.tables import tables
+from eyechart.reports.tables.registry import tables
 
 pytestmark = pytest.mark.deep
 
@@ -24,7 +24,7 @@ CUTOUTS = ("-k", "toybox/sample-cutouts/ and (mcq or closed_world) and not plus"
 EVERYTHING = "mcq or closed_world or open_world or multiple_choice"
 DIE = """
 import os, signal
-from eyechart.inference import responses
+from eyechart.inference.store import responses
 
 kept, real = [], responses.append
 

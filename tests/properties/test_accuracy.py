@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from eyechart.metrics.accuracy import accuracy, correct_under_both, correctness, hits, top_k
+from eyechart.statistics.accuracy import accuracy, correct_under_both, correctness, hits, top_k
 
 CLASSES = 7
 few_values = st.sampled_from([-math.inf, -1.0, -0.0, 0.0, 0.5, math.inf])  # so that ties abound
@@ -22,15 +22,15 @@ outcome_vectors = st.lists(st.sampled_from([0.0, 1.0, math.nan]), max_size=12)
 
 
 def brute(scores, k):
-    return [sorted(range(len(row)), key=lambda place: (-row[place], place))[:k] for row in scores.tolist()]
+    return [sorted(range(len(row)), key=lambda index: (-row[index], index))[:k] for row in scores.tolist()]
 
 
 @st.composite
-def answers(draw, places=3):
+def answers(draw, indices=3):
     """(top, labels, annotated, answered) of a few images."""
     n = draw(st.integers(0, 6))
     ids = st.integers(-1, CLASSES - 1)
-    top, labels = (draw(arrays(np.int64, (n, width), elements=ids)) for width in (places, draw(st.integers(0, 3))))
+    top, labels = (draw(arrays(np.int64, (n, width), elements=ids)) for width in (indices, draw(st.integers(0, 3))))
     return top, labels, draw(arrays(np.bool_, n)), draw(arrays(np.bool_, n))
 
 

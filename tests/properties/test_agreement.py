@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from scipy.stats import spearmanr
 from sklearn.metrics import matthews_corrcoef
 
-from eyechart.metrics.agreement import phi_matrix, spearman_matrix
+from eyechart.statistics.agreement import phi_matrix, spearman_matrix
 
 pytestmark = pytest.mark.deep
 

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.classification.best_classes import TOP, BestClasses
-from eyechart.data.dataset import Dataset
-from eyechart.data.file_index import whole_file_source
-from eyechart.data.rows import Row
-from eyechart.data.sample_keys import find_rows, match_unique_images
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.data.dataset.rows import Row
+from eyechart.data.index.file_index import whole_file_source
+from eyechart.data.index.sample_keys import find_rows, match_unique_images
 from eyechart.errors import ModelError
 
 RANKED = st.integers(1, 9).flatmap(
@@ -20,20 +20,20 @@ RANKED = st.integers(1, 9).flatmap(
 FILES = st.lists(st.sampled_from("abcd"), min_size=1, max_size=6)
 
 
-def rank_in_loops(places: list[int]) -> dict[int, float]:
+def rank_in_loops(indices: list[int]) -> dict[int, float]:
     """The score of each class of a line of ranked answers, best first."""
     scores: dict[int, float] = {}
-    for rank, place in enumerate(places):
-        if place >= 0:
-            scores.setdefault(place, len(places) - rank)
+    for rank, index in enumerate(indices):
+        if index >= 0:
+            scores.setdefault(index, len(indices) - rank)
     return scores
 
 
 @given(RANKED)
 def test_ranked_answers_have_the_classes_and_scores_of_a_loop(ranked: list[list[int]]) -> None:
     best = BestClasses.of_ranked(np.array(ranked, np.int64))
-    for row, places in enumerate(ranked):
-        expected = [*rank_in_loops(places).items()][:TOP]
+    for row, indices in enumerate(ranked):
+        expected = [*rank_in_loops(indices).items()][:TOP]
         known = best.classes[row] >= 0
         assert [*zip(best.classes[row][known], best.scores[row][known], strict=True)] == expected
         assert np.isneginf(best.scores[row][~known]).all()
@@ -41,7 +41,7 @@ def test_ranked_answers_have_the_classes_and_scores_of_a_loop(ranked: list[list[
 
 def dataset_of(files: list[str]) -> Dataset:
     """A data set of images in folders with their numbers."""
-    rows = [Row(f"{place}/{file}", file, "") for place, file in enumerate(files)]
+    rows = [Row(f"{index}/{file}", file, "") for index, file in enumerate(files)]
     return Dataset("b", "s", tuple(rows), whole_file_source((row, Path(row.key)) for row in rows), 2)
 
 
@@ -66,12 +66,12 @@ def test_each_image_has_the_place_of_its_key_and_a_second_one_is_refused(files: 
     dataset = dataset_of(files)
     drawn = data.draw(st.lists(st.integers(0, len(files) - 1), min_size=1, max_size=8))
     keys = [dataset.index[row].key for row in drawn]
-    repeated = [place for place, row in enumerate(drawn) if row in drawn[:place]]
+    repeated = [index for index, row in enumerate(drawn) if row in drawn[:index]]
     if repeated:
         with pytest.raises(
             ModelError, match=rf"^line {repeated[0]}: the image {keys[repeated[0]]} comes a second time"
         ):
             match_unique_images(Path("a.csv"), dataset, keys, "line {}".format)
         return
-    places = match_unique_images(Path("a.csv"), dataset, keys, "line {}".format)
-    assert places.tolist() == [drawn.index(row) if row in drawn else -1 for row in range(len(files))]
+    indices = match_unique_images(Path("a.csv"), dataset, keys, "line {}".format)
+    assert indices.tolist() == [drawn.index(row) if row in drawn else -1 for row in range(len(files))]

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score
 
-from eyechart.metrics.average_precision import (
+from eyechart.statistics.average_precision import (
     average_precision,
     mean_average_precision,
     mean_average_precision_bootstrap,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.gate.base85 import decode_base85, encode_base85
+from eyechart.results.bitmaps import decode_base85, encode_base85
 
 
 @given(st.binary(max_size=300))

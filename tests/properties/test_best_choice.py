@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from eyechart.models.best_first_search import BestFirstSearch
-from eyechart.models.choice_trie import EdgeScores, Ints, Tokens, Trie
+from eyechart.models.choices.best_first_search import BestFirstSearch
+from eyechart.models.choices.trie import EdgeScores, Ints, Tokens, Trie
 
 WORDS = st.lists(st.integers(0, 3), max_size=5).map(tuple)
 CHOICES = st.lists(WORDS, min_size=1, max_size=30).map(lambda words: [(*word, 9) for word in words])
@@ -50,8 +50,8 @@ def oracles(draw: st.DrawFn, choices: st.SearchStrategy[list[Tokens]]) -> Oracle
 @given(oracles(CHOICES | ANY), st.integers(1, 9))
 def test_the_best_is_the_first_of_the_likeliest(oracle: Oracle, width: int) -> None:
     scores = oracle.trie.choice_sums(oracle.values).astype(np.float32)
-    places, values = oracle.search(width).best
-    assert places.tolist() == scores.argmax(axis=1).tolist()
+    indices, values = oracle.search(width).best
+    assert indices.tolist() == scores.argmax(axis=1).tolist()
     assert values.tolist() == scores.max(axis=1).tolist()
 
 
@@ -62,8 +62,8 @@ def test_no_node_is_looked_at_twice_nor_before_its_beginnings(oracle: Oracle, wi
     asked = [node for row in oracle.asked for node in row]
     assert len(asked) == len(set(asked))
     assert all(
-        oracle.trie.edge_sources[oracle.trie.incoming_edges[node]] in asked[:place]
-        for place, node in enumerate(asked)
+        oracle.trie.edge_sources[oracle.trie.incoming_edges[node]] in asked[:index]
+        for index, node in enumerate(asked)
         if node
     )
 

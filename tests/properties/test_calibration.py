@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import foldnorm, norm
 
-from eyechart.metrics.calibration import (
+from eyechart.statistics.calibration import (
     brier_interval,
     brier_score,
     calibration_error,
     calibration_error_interval,
     reliability,
 )
-from eyechart.metrics.intervals import wilson
+from eyechart.statistics.intervals import wilson
 
 BINNING = pytest.mark.parametrize("binning", ["width", "mass"])
 INTERVALS = pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def plain_bins(drawn, edges):
     """The answers in each bin: those above its lower edge, not above its upper; the first bin takes what is left."""
     bins = [[] for _ in edges[1:]]
     for answer in drawn:
-        bins[max(place for place in range(len(bins)) if place == 0 or answer[0] > edges[place])].append(answer)
+        bins[max(index for index in range(len(bins)) if index == 0 or answer[0] > edges[index])].append(answer)
     return bins
 
 
@@ -52,11 +52,11 @@ def test_the_table_is_a_plain_loop_over_bins(binning, drawn, bins) -> None:
     table = reliability(*columns(drawn), bins, binning)
     plain = plain_bins(drawn, [*table.low, table.high[-1]])
     assert table.counts.tolist() == [len(each) for each in plain]
-    for place, each in enumerate(plain):
+    for index, each in enumerate(plain):
         means = np.mean(each, axis=0) if each else [math.nan, math.nan]
-        assert [table.confidence[place], table.accuracy[place]] == pytest.approx(means, nan_ok=True)
+        assert [table.confidence[index], table.accuracy[index]] == pytest.approx(means, nan_ok=True)
         interval = wilson(sum(right for _, right in each), len(each))
-        assert (table.ci_low[place], table.ci_high[place]) == pytest.approx(interval, nan_ok=True)
+        assert (table.ci_low[index], table.ci_high[index]) == pytest.approx(interval, nan_ok=True)
 
 
 @BINNING
@@ -136,8 +136,8 @@ def test_intervals_of_higher_levels_contain_the_lower(interval, value, drawn) ->
 
 def truth_of_error(confidence, chance):
     """What the error would be with answers without number, under the same confidences."""
-    place = np.ceil(confidence * 15).clip(1) - 1
-    return sum(abs((confidence - chance)[place == each].sum()) for each in range(15)) / len(confidence)
+    index = np.ceil(confidence * 15).clip(1) - 1
+    return sum(abs((confidence - chance)[index == each].sum()) for each in range(15)) / len(confidence)
 
 
 def truth_of_brier(confidence, chance):

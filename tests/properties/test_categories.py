@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from eyechart.metrics.categories import collapse_groups, count_distinct, label_categories
-from eyechart.metrics.equivalence import equivalence_groups, expand_labels
+from eyechart.statistics.categories import collapse_groups, count_distinct, label_categories
+from eyechart.statistics.equivalence import equivalence_groups, expand_labels
 
 CLASSES = 8
 PARTS = {

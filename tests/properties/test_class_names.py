@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.data.class_names import check_unique
+from eyechart.data.labels.class_names import check_unique
 from eyechart.errors import VocabularyError
 
 NAMES = st.lists(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.classification.image_batches import (
+from eyechart.classification.answers.image_batches import (
     answer_keys,
     answer_schema,
     closed_world_prompt,

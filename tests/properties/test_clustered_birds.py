@@ -5,15 +5,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.metrics.abstention import abstention_rate_at_interval, harmonic_mean_interval, ua_a_interval
-from eyechart.metrics.calibration import calibration_error_interval
-from eyechart.metrics.clusters import clustered_stratified_interval, clustered_wilson
-from eyechart.metrics.cochran import cochran_q
-from eyechart.metrics.hierarchy import Tree, threshold_steps
-from eyechart.metrics.information_gain import information_gain_interval
-from eyechart.metrics.intervals import stratified_interval, wilson
-from eyechart.metrics.selective import auc_interval
-from eyechart.metrics.sweep_changes import information_gain_change, ua_a_change
+from eyechart.realbirdid.statistics.abstention_tradeoff import (
+    abstention_rate_at_interval,
+    harmonic_mean_interval,
+    ua_a_interval,
+)
+from eyechart.realbirdid.statistics.cochran import cochran_q
+from eyechart.realbirdid.statistics.hierarchy import Tree, threshold_steps
+from eyechart.realbirdid.statistics.information_gain import information_gain_interval
+from eyechart.realbirdid.statistics.sweep_changes import information_gain_change, ua_a_change
+from eyechart.statistics.calibration import calibration_error_interval
+from eyechart.statistics.clusters import clustered_stratified_interval, clustered_wilson
+from eyechart.statistics.intervals import stratified_interval, wilson
+from eyechart.statistics.selective import auc_interval
 
 pytestmark = pytest.mark.deep
 
@@ -27,23 +31,23 @@ class Birds:
 
     def __init__(self, seed: int, copies: int) -> None:
         random, n = np.random.default_rng(seed), 12
-        self.place = np.repeat(np.arange(n), copies)
-        self.sure = random.random(n)[self.place]
-        self.other = random.random(n)[self.place]
-        self.right = random.integers(0, 2, n).astype(float)[self.place]
-        self.label = random.integers(0, 4, n)[self.place]
-        self.without = (np.arange(n) % 3 == 0)[self.place]
-        self.tables = [random.dirichlet(np.full(4, 0.6), n)[self.place] for _ in range(2)]
+        self.index = np.repeat(np.arange(n), copies)
+        self.sure = random.random(n)[self.index]
+        self.other = random.random(n)[self.index]
+        self.right = random.integers(0, 2, n).astype(float)[self.index]
+        self.label = random.integers(0, 4, n)[self.index]
+        self.without = (np.arange(n) % 3 == 0)[self.index]
+        self.tables = [random.dirichlet(np.full(4, 0.6), n)[self.index] for _ in range(2)]
 
     def intervals(self):
         """Every interval over observations."""
-        by, how = {"clusters": self.place}, {"times": 60, "seed": 5, "clusters": self.place}
+        by, how = {"clusters": self.index}, {"times": 60, "seed": 5, "clusters": self.index}
         found = [threshold_steps(TREE, table) for table in self.tables]
         sides = [self.right[mask] for mask in (self.without, ~self.without)]
-        places = self.place[self.without], self.place[~self.without]
+        indices = self.index[self.without], self.index[~self.without]
         yield ua_a_interval(self.sure, self.without, **how)
         yield abstention_rate_at_interval(self.sure, self.without, **how)
-        yield harmonic_mean_interval(*sides, times=60, seed=5, clusters=places)
+        yield harmonic_mean_interval(*sides, times=60, seed=5, clusters=indices)
         yield auc_interval(self.sure, self.right, **how)
         yield auc_interval(self.sure, self.right, classes=self.label, average="macro", **how)
         yield information_gain_interval(TREE, found[0], self.label, **how)
@@ -65,7 +69,7 @@ def test_birds_that_are_seen_again_change_no_interval(seed, copies) -> None:
 def test_images_of_one_observation_each_are_drawn_as_before(seed) -> None:
     birds = Birds(seed, 1)
     plain = ua_a_interval(birds.sure, birds.without, 60, 5), auc_interval(birds.sure, birds.right, times=60, seed=5)
-    assert plain == tuple([*birds.intervals()][place] for place in (0, 3))
+    assert plain == tuple([*birds.intervals()][index] for index in (0, 3))
     assert calibration_error_interval(birds.sure, birds.right, bins=1) == [*birds.intervals()][-1]
 
 
@@ -73,13 +77,13 @@ def test_images_of_one_observation_each_are_drawn_as_before(seed) -> None:
 @given(seeds, st.integers(2, 4))
 def test_shares_and_tests_of_observations_seen_again_are_those_of_observations(seed, copies) -> None:
     once, often = Birds(seed, 1), Birds(seed, copies)
-    assert clustered_wilson(often.right, often.place) == pytest.approx(wilson(once.right.sum(), 12))
-    low, high = clustered_stratified_interval(often.right, often.label, often.place)
+    assert clustered_wilson(often.right, often.index) == pytest.approx(wilson(once.right.sum(), 12))
+    low, high = clustered_stratified_interval(often.right, often.label, often.index)
     narrow = stratified_interval(often.right, often.label)
     assert low <= narrow.low + 1e-12
     assert narrow.high <= high + 1e-12
     answers = np.random.default_rng(seed).integers(0, 2, (12, 3))
-    plain, same = cochran_q(answers), cochran_q(answers[often.place], often.place)
+    plain, same = cochran_q(answers), cochran_q(answers[often.index], often.index)
     assert (same.q, same.p) == (pytest.approx(plain.q), pytest.approx(plain.p))
     assert cochran_q(answers, np.arange(12)) == plain
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm, t
 
-from eyechart.metrics.clusters import (
+from eyechart.statistics.clusters import (
     clustered_change_interval,
     clustered_mcnemar,
     clustered_stratified_interval,
@@ -16,9 +16,9 @@ from eyechart.metrics.clusters import (
     clustered_wilson,
     effective_sample_size,
 )
-from eyechart.metrics.intervals import stratified_interval, t_interval, wilson
-from eyechart.metrics.paired import change_interval
-from eyechart.metrics.significance import mcnemar
+from eyechart.statistics.intervals import stratified_interval, t_interval, wilson
+from eyechart.statistics.paired import change_interval
+from eyechart.statistics.significance import mcnemar
 
 WORLDS = 800
 outcome = st.sampled_from([0.0, 1.0, float("nan")])

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.linalg import helmert
 from scipy.stats import friedmanchisquare
 
-from eyechart.metrics.cochran import cochran_q
+from eyechart.realbirdid.statistics.cochran import cochran_q
 
 tables = st.tuples(st.integers(1, 12), st.integers(2, 5)).flatmap(lambda shape: arrays(bool, shape))
 BY_HAND = np.repeat([[1, 1, 1], [1, 1, 0], [0, 1, 0], [0, 1, 1], [0, 0, 0]], [2, 4, 3, 1, 2], axis=0)

@@ -5,15 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.metrics.degenerate_intervals import (
+from eyechart.statistics.degenerate_intervals import (
     identical_unit_intervals,
     max_unseen_share,
     measure_intervals,
     share_interval,
 )
-from eyechart.metrics.intervals import wilson
-from eyechart.metrics.resampling import bootstrap_totals, percentile_interval
-from eyechart.metrics.yes_no import MEASURES, confusion_measures
+from eyechart.statistics.intervals import wilson
+from eyechart.statistics.resampling import bootstrap_totals, percentile_interval
+from eyechart.statistics.yes_no import MEASURES, confusion_measures
 
 SIZES = st.integers(1, 500)
 KINDS = ([1, 0, 0, 1], [0, 1, 1, 0], [1, 1, 0, 0], [0, 0, 1, 1])

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from eyechart.metrics.degradation import degradation, degradation_band, is_equivalent, tost
-from eyechart.metrics.yes_no import MEASURES, confusion_measures
+from eyechart.oodbench.statistics.degradation import degradation, degradation_band, is_equivalent, tost
+from eyechart.statistics.yes_no import MEASURES, confusion_measures
 
 pytestmark = pytest.mark.deep
 
@@ -67,8 +67,8 @@ def test_a_p_value_is_in_its_own_interval_and_never_nothing(first, second, times
 @given(few, few, st.sampled_from(MEASURES), seeds)
 def test_the_p_value_is_that_of_all_shuffles(first, second, name, seed) -> None:
     rows, times = np.concatenate([first, second]), 4000
-    places = set(range(len(rows)))
-    dealt = [(list(one), list(places - set(one))) for one in combinations(places, len(first))]
+    indices = set(range(len(rows)))
+    dealt = [(list(one), list(indices - set(one))) for one in combinations(indices, len(first))]
     exact = np.mean([fall(rows[one], rows[other], name) >= fall(first, second, name) - 1e-9 for one, other in dealt])
     found = degradation(first, second, times, seed)[name]
     assert found.p == pytest.approx(exact, abs=6 * np.sqrt(exact * (1 - exact) / times) + 1 / times)
@@ -179,8 +179,8 @@ def test_equivalence_is_the_loop_over_resamples_of_the_same_pairs() -> None:
     random, name = np.random.default_rng(8), "mcc"
     models = ((FAIR, GOOD, GOOD), (GOOD, POOR, POOR))  # the first falls otherwise, and eta is not of it
     sets = [np.stack([drawn(random, chances, 80) for chances in each]) for each in models]
-    places = [random.integers(0, 80, (2000, 80)) for _ in sets]
-    of = [confusion_measures(rows[:, place].sum(axis=2))[name] for rows, place in zip(sets, places, strict=True)]
+    indices = [random.integers(0, 80, (2000, 80)) for _ in sets]
+    of = [confusion_measures(rows[:, index].sum(axis=2))[name] for rows, index in zip(sets, indices, strict=True)]
     slow = of[0] - of[1]
     found, apart = tost(*sets, 4000, seed=9)[name], slow[0] - slow[1:].mean(axis=0)
     assert found.eta == pytest.approx(slow[1:].std(), rel=0.05)

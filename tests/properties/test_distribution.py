@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from eyechart.metrics import distribution
-from eyechart.metrics.distribution import median_distance, mmd2, mmd_equivalence
+from eyechart.oodbench.statistics import mmd
+from eyechart.oodbench.statistics.mmd import median_distance, mmd2, mmd_equivalence
 
 FEATURE = st.integers(-24, 24).map(lambda eighths: eighths / 8)
 
@@ -115,18 +115,18 @@ def weighted(x, c, first, second, h):
 def test_every_draw_is_the_mean_over_pairs_of_unlike_samples():
     rng = np.random.default_rng(9)
     (x, c), (y, e) = drawn(rng, 6), drawn(rng, 7)
-    pool = distribution._pooled("test", (x, c), (y, e), 2.0, least=2)
-    first, second = (side.astype(float) for side in distribution._draws(pool.first, 5, 4, seed=1))
+    pool = mmd._pooled("test", (x, c), (y, e), 2.0, least=2)
+    first, second = (side.astype(float) for side in mmd._draws(pool.first, 5, 4, seed=1))
     order = np.argsort([*c, *e], kind="stable")
-    places = [np.concatenate(both)[order] for both in ((x, y), (c, e))]
-    expected = [weighted(*places, *sides, 2.0) for sides in zip(first.T, second.T, strict=True)]
-    found = distribution._discrepancies(pool, first.astype(np.uint8), second.astype(np.uint8), 1024)
+    indices = [np.concatenate(both)[order] for both in ((x, y), (c, e))]
+    expected = [weighted(*indices, *sides, 2.0) for sides in zip(first.T, second.T, strict=True)]
+    found = mmd._discrepancies(pool, first.astype(np.uint8), second.astype(np.uint8), 1024)
     assert found == pytest.approx(expected, abs=2e-6)
 
 
 def test_draws_keep_the_sizes_and_sides_they_should():
     side = np.array([1, 0, 1, 1, 0, 1, 1], np.uint8)
-    first, second = distribution._draws(side, 50, 30, seed=2)
+    first, second = mmd._draws(side, 50, 30, seed=2)
     assert (first[:, 0] == side).all()
     assert (second[:, :51] == 1 - first[:, :51]).all()
     assert ({*first[:, 51:81].sum(0)}, {*second[:, 51:81].sum(0)}) == ({2}, {3})
@@ -139,8 +139,8 @@ def test_draws_keep_the_sizes_and_sides_they_should():
 def test_limits_are_quantiles_of_the_draws():
     rng = np.random.default_rng(11)
     one, two = drawn(rng, 12), drawn(rng, 9)
-    pool = distribution._pooled("test", one, two, 2.0, least=2)
-    values = distribution._discrepancies(pool, *distribution._draws(pool.first, 40, 30, seed=1), 1024)
+    pool = mmd._pooled("test", one, two, 2.0, least=2)
+    values = mmd._discrepancies(pool, *mmd._draws(pool.first, 40, 30, seed=1), 1024)
     null, halves, resamples = np.split(values[1:], [40, 70])
     found = mmd_equivalence(*one, *two, times=40, splits=30, seed=1, bandwidth=2.0)
     assert (found.null, found.tau) == pytest.approx((np.quantile(null, 0.95), np.quantile(halves, 0.95)))
@@ -154,7 +154,7 @@ def test_permutations_that_differ_from_the_observed_order_by_rounding_alone_coun
     same = np.zeros(9, int)
     found = mmd_equivalence(x, same, y, same, times=200, splits=1, seed=3, bandwidth=0.7)
     both = np.concatenate([x, y])
-    first = distribution._draws(np.repeat([1, 0], 9).astype(np.uint8), 200, 1, seed=3)[0][:, 1:201] == 1
+    first = mmd._draws(np.repeat([1, 0], 9).astype(np.uint8), 200, 1, seed=3)[0][:, 1:201] == 1
     null = [brute(both[side], same, both[~side], same, 0.7) for side in first.T]
     observed = brute(x, same, y, same, 0.7)
     assert sum(abs(value - observed) < 1e-9 for value in null) > 20  # of equal samples others are chosen
@@ -170,8 +170,8 @@ def test_the_papers_500_permutations_are_the_default_and_200_halves():
 
 def test_more_draws_need_no_more_kernels(monkeypatch):
     """Each tile of a class is computed once, whatever the permutations: 3 classes of 5 + 5 samples in blocks of 4."""
-    tiles, kernel = [], distribution._kernel
-    monkeypatch.setattr(distribution, "_kernel", lambda one, two: tiles.append(one.shape) or kernel(one, two))
+    tiles, kernel = [], mmd._kernel
+    monkeypatch.setattr(mmd, "_kernel", lambda one, two: tiles.append(one.shape) or kernel(one, two))
     x, c = np.random.default_rng(12).normal(size=(15, 2)), np.repeat(range(3), 5)
     for times in (1, 200):
         mmd_equivalence(x, c, x + 1, c, times=times, splits=times, block=4)

@@ -8,12 +8,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from eyechart.data.dataset import Dataset
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.data.dataset.rows import Row
 from eyechart.data.detection.annotation import Annotation
-from eyechart.data.file_index import whole_file_source
-from eyechart.data.rows import Row
+from eyechart.data.index.file_index import whole_file_source
 from eyechart.errors import ModelError
-from eyechart.oodbench.division import (
+from eyechart.oodbench.division.division_files import serialize_division
+from eyechart.oodbench.division.flags import combine_flags, compute_flags, draw_sample, purified_probabilities
+from eyechart.oodbench.division.pairs import (
     ID,
     OOD_H,
     OOD_S,
@@ -25,8 +27,6 @@ from eyechart.oodbench.division import (
     candidate_pairs,
     flag_failures,
 )
-from eyechart.oodbench.division_files import serialize_division
-from eyechart.oodbench.flags import combine_flags, compute_flags, draw_sample, purified_probabilities
 
 PRESENT, ABSENT, UNKNOWN = "present", "absent", "unknown"
 STATES = st.sampled_from([PRESENT, PRESENT, ABSENT, ABSENT, UNKNOWN])
@@ -63,8 +63,8 @@ class Scenes:
         """Every detector; the first gave no answer about some images."""
         told = dict.fromkeys(errors, "no answer")
         return [
-            DetectorOutput(Detector(f"d{place}[]", "1", ""), logits, {} if place else told)
-            for place, logits in enumerate(self.logits)
+            DetectorOutput(Detector(f"d{index}[]", "1", ""), logits, {} if index else told)
+            for index, logits in enumerate(self.logits)
         ]
 
 
@@ -85,7 +85,7 @@ def softmax(scores: dict[int, float], label: int) -> dict[int, float]:
 
 def oracle(logits, states, threshold):
     """Each label's probability and code, case by case."""
-    labels, others = ([place for place, state in enumerate(states) if state == kind] for kind in (PRESENT, ABSENT))
+    labels, others = ([index for index, state in enumerate(states) if state == kind] for kind in (PRESENT, ABSENT))
     of = {y: softmax({name: float(logits[name]) for name in (y, *others)}, y) for y in labels}
     first = any(all(logits[other] > logits[y] for y in labels) for other in others) if labels else False
     by_probability = any(all(of[y][other] > of[y][y] for y in labels) for other in others if labels)
@@ -127,7 +127,7 @@ def test_it_is_the_papers_rule(world, threshold):
 def test_purifying_leaves_a_label_its_rank_among_absent_ones(world):
     logits = world.logits[0][0].astype(np.float64)
     label = 0
-    others = [place for place, state in enumerate(world.states[0]) if state == ABSENT and place != label]
+    others = [index for index, state in enumerate(world.states[0]) if state == ABSENT and index != label]
     shared = np.isin(np.arange(len(logits)), [label, *others])
     alone = np.eye(len(logits), dtype=bool)
     every = {y: purified_probabilities([logits], [alone[y]], [shared & ~alone[y]])[0, y] for y in (label, *others)}
@@ -269,10 +269,10 @@ def test_no_answer_at_all_is_refused(world):
 
 @given(st.lists(st.text(max_size=3), unique=True, max_size=8), FEW, FEW, st.randoms(use_true_random=False))
 def test_a_draw_hangs_on_names_alone_and_a_larger_one_holds_a_smaller(names, one, other, random):
-    fewer, more = ({names[place] for place in draw_sample(names, size, 7, "x")} for size in sorted((one, other)))
+    fewer, more = ({names[index] for index in draw_sample(names, size, 7, "x")} for size in sorted((one, other)))
     assert fewer <= more
     mixed = random.sample(names, len(names))
-    assert {mixed[place] for place in draw_sample(mixed, max(one, other), 7, "x")} == more
+    assert {mixed[index] for index in draw_sample(mixed, max(one, other), 7, "x")} == more
 
 
 def test_equal_scores_are_no_failure():

@@ -8,19 +8,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.metrics.abstention import harmonic_mean, harmonic_mean_bootstrap, ua_a, ua_a_bootstrap
-from eyechart.metrics.calibration import (
+from eyechart.realbirdid.statistics.abstention_tradeoff import (
+    harmonic_mean,
+    harmonic_mean_bootstrap,
+    ua_a,
+    ua_a_bootstrap,
+)
+from eyechart.realbirdid.statistics.hierarchy import Tree, threshold_steps
+from eyechart.realbirdid.statistics.information_gain import information_gain, information_gain_bootstrap
+from eyechart.statistics.calibration import (
     brier_score,
     brier_score_bootstrap,
     calibration_error,
     calibration_error_bootstrap,
 )
-from eyechart.metrics.hierarchy import Tree, threshold_steps
-from eyechart.metrics.information_gain import information_gain, information_gain_bootstrap
-from eyechart.metrics.recall import mean_per_class_recall, mean_per_class_recall_bootstrap
-from eyechart.metrics.resampling import bootstrap_counts, unit_bootstrap_shares, unit_bootstrap_totals
-from eyechart.metrics.selective import auc_bootstrap, balanced_weights, macro_auc
-from eyechart.metrics.thresholds import accuracy_coverage_area
+from eyechart.statistics.recall import mean_per_class_recall, mean_per_class_recall_bootstrap
+from eyechart.statistics.resampling import bootstrap_counts, unit_bootstrap_shares, unit_bootstrap_totals
+from eyechart.statistics.selective import auc_bootstrap, balanced_weights, macro_auc
+from eyechart.statistics.thresholds import accuracy_coverage_area
 
 TREE = Tree.from_levels([[0, 1, 2, 3], [0, 0, 1, 1]])
 TABLE = np.random.default_rng(5).dirichlet(np.full(4, 0.6), 64)
@@ -49,8 +54,8 @@ class Images:
         sure, right, label, row, counts = (np.array(column) for column in zip(*rows, strict=True))
         return cls(sure, right, label, row), counts
 
-    def __getitem__(self, places):
-        return Images(self.sure[places], self.right[places], self.label[places], self.row[places])
+    def __getitem__(self, indices):
+        return Images(self.sure[indices], self.right[indices], self.label[indices], self.row[indices])
 
     @property
     def without(self):

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from eyechart.metrics.accuracy import hits
-from eyechart.metrics.equivalence import equivalence_groups, expand_labels
+from eyechart.statistics.accuracy import hits
+from eyechart.statistics.equivalence import equivalence_groups, expand_labels
 
 CLASSES = 9
 STRICT = pytest.mark.parametrize("strict", [False, True])

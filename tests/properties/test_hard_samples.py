@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.oodbench.hard_samples import (
+from eyechart.oodbench.division.hard_samples import (
     HardSamples,
     Proposals,
     hardness,
@@ -71,7 +71,7 @@ def test_the_order_of_proposals_does_not_matter(rows, options, rng):
 @given(FOUND, OPTIONS, st.permutations(range(IMAGES)))
 def test_the_order_of_images_does_not_matter(rows, options, order):
     moved = [(order.index(row), category, p) for row, category, p in rows]
-    found = listed(mine_hard_samples(proposals(moved), [KEYS[place] for place in order], **options))
+    found = listed(mine_hard_samples(proposals(moved), [KEYS[index] for index in order], **options))
     back = [(order[row], category, value) for row, category, value in found]
     assert back == listed(mine_hard_samples(proposals(rows), KEYS, **options))
 
@@ -106,10 +106,10 @@ def test_less_probable_is_harder(p, other, gamma):
 @given(st.lists(st.lists(st.floats(0.01, 1) | st.just(float("nan")), min_size=3, max_size=3), max_size=9))
 def test_an_image_proposes_its_most_probable_category(rows):
     found = propose_top_categories(np.array(rows).reshape(-1, 3))
-    scored = [place for place, row in enumerate(rows) if not np.isnan(row).any()]
+    scored = [index for index, row in enumerate(rows) if not np.isnan(row).any()]
     assert found.rows.tolist() == scored
-    assert found.probabilities.tolist() == [max(rows[place]) for place in scored]
-    assert found.categories.tolist() == [rows[place].index(max(rows[place])) for place in scored]
+    assert found.probabilities.tolist() == [max(rows[index]) for index in scored]
+    assert found.categories.tolist() == [rows[index].index(max(rows[index])) for index in scored]
 
 
 @given(FOUND, st.lists(st.lists(st.booleans(), min_size=3, max_size=3), min_size=4, max_size=4))

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy.sparse import csr_array
 
-from eyechart.metrics.hierarchy import Tree, node_probabilities, threshold_steps, tree_gt
-from eyechart.metrics.threshold_steps import ThresholdSteps
+from eyechart.realbirdid.statistics.hierarchy import Tree, node_probabilities, threshold_steps, tree_gt
+from eyechart.realbirdid.statistics.threshold_steps import ThresholdSteps
 
 PARTS = 16  # probabilities are sixteenths, so that sums are exact and ties abound
-SWEEP = [place / PARTS for place in range(-1, PARTS + 3)]
+SWEEP = [index / PARTS for index in range(-1, PARTS + 3)]
 GENERA = Tree.from_levels([[0, 1, 2, 3], [1, 0, 1, 1]])
 
 
@@ -21,10 +21,10 @@ def grown(drawn):
     """A tree of the leaves drawn: each is put under one of five inner nodes, and each of these under a later one."""
     under, over = drawn
     nodes = [*range(len(under)), *(len(under) + inner for inner in range(5))]
-    up = [len(under) + inner for inner in under] + [len(under) + max(place + 1, inner) for place, inner in over] + [-1]
+    up = [len(under) + inner for inner in under] + [len(under) + max(index + 1, inner) for index, inner in over] + [-1]
     used = {node for leaf in range(len(under)) for node in climb(up, leaf)}
-    place = {node: number for number, node in enumerate(node for node in nodes if node in used)} | {-1: -1}
-    return Tree(np.array([place[up[node]] for node in nodes if node in used]))
+    index = {node: number for number, node in enumerate(node for node in nodes if node in used)} | {-1: -1}
+    return Tree(np.array([index[up[node]] for node in nodes if node in used]))
 
 
 def climb(up, node):
@@ -36,7 +36,7 @@ def climb(up, node):
 
 def trees():
     """Leaves at any depth, chains and all."""
-    over = st.tuples(*(st.tuples(st.just(place), st.integers(0, 4)) for place in range(4)))
+    over = st.tuples(*(st.tuples(st.just(index), st.integers(0, 4)) for index in range(4)))
     return st.tuples(st.lists(st.integers(0, 4), min_size=1, max_size=8), over).map(grown)
 
 

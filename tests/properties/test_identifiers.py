@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.realbirdid.identifiers import IDENTIFIER_KINDS, PARTNERS, canonical_key, column_kind, may_hold_identifiers
+from eyechart.realbirdid.data.identifiers import (
+    IDENTIFIER_KINDS,
+    PARTNERS,
+    canonical_key,
+    column_kind,
+    may_hold_identifiers,
+)
 
 numbers = st.integers(1, 10**12)
 sizes = st.sampled_from(["original", "large", "medium", "small", "square", "thumb"])

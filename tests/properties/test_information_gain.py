@@ -8,11 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.metrics.hierarchy import Tree, node_probabilities, threshold_steps, tree_gt
-from eyechart.metrics.information_gain import information_gain, information_gain_bootstrap, information_gain_interval
-from eyechart.metrics.resampling import percentile_interval
-from eyechart.metrics.threshold_steps import ThresholdSteps
-from eyechart.metrics.thresholds import accuracy_coverage
+from eyechart.realbirdid.statistics.hierarchy import Tree, node_probabilities, threshold_steps, tree_gt
+from eyechart.realbirdid.statistics.information_gain import (
+    information_gain,
+    information_gain_bootstrap,
+    information_gain_interval,
+)
+from eyechart.realbirdid.statistics.threshold_steps import ThresholdSteps
+from eyechart.statistics.resampling import percentile_interval
+from eyechart.statistics.thresholds import accuracy_coverage
 
 PARTS = 16  # probabilities are sixteenths, so that sums are exact and ties abound
 WAYS = [{}, {"correct_only": True}, {"depth": True}, {"correct_only": True, "depth": True}]
@@ -82,9 +86,9 @@ def test_no_threshold_between_the_points_predicts_anything_else(case) -> None:
     tree, (leaves, truth) = case
     found = of(tree, leaves, truth)
     for threshold in np.unique(node_probabilities(tree, leaves)):
-        place = np.flatnonzero(found.thresholds >= threshold)[-1]
+        index = np.flatnonzero(found.thresholds >= threshold)[-1]
         point = plain_point(tree, leaves, truth, threshold)
-        assert point == pytest.approx((found.gain[place], found.accuracy[place]), abs=1e-12)
+        assert point == pytest.approx((found.gain[index], found.accuracy[index]), abs=1e-12)
 
 
 @ways

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from eyechart.metrics.intervals import (
+from eyechart.statistics.intervals import (
     clopper_pearson,
     effective_wilson,
     fisher_interval,
@@ -16,7 +16,7 @@ from eyechart.metrics.intervals import (
     t_interval,
     wilson,
 )
-from eyechart.metrics.recall import mean_per_class_recall
+from eyechart.statistics.recall import mean_per_class_recall
 
 LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
 PROPORTIONS = pytest.mark.parametrize("interval", [wilson, clopper_pearson])

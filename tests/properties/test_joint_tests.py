@@ -11,9 +11,9 @@ from scipy.stats import binomtest
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
-from eyechart.metrics import joint_tests
-from eyechart.metrics.joint_tests import sign_flip_max_t
-from eyechart.metrics.significance import holm, mcnemar_p
+from eyechart.statistics import joint_tests
+from eyechart.statistics.joint_tests import sign_flip_max_t
+from eyechart.statistics.significance import holm, mcnemar_p
 
 ALPHA = 0.05
 

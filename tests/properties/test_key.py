@@ -9,12 +9,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from eyechart.data.dataset import Dataset, Row
-from eyechart.data.file_index import whole_file_source
-from eyechart.inference.keys import request_key
-from eyechart.inference.request_batches import Generate, RequestTemplate
-from eyechart.inference.requests import Classify, ClassWeights, EncodeImages, ImageRequest
-from eyechart.inference.store import Key
+from eyechart.data.dataset.dataset import Dataset, Row
+from eyechart.data.index.file_index import whole_file_source
+from eyechart.inference.requests.row_requests import Classify, ClassWeights, EncodeImages, ImageRequest
+from eyechart.inference.requests.text_requests import Generate, RequestTemplate
+from eyechart.inference.store.entries import Key
+from eyechart.inference.store.keys import request_key
 from eyechart.models.types import Identity
 
 pytestmark = pytest.mark.deep
@@ -123,7 +123,7 @@ def test_a_key_comes_back_from_its_file(key: Key) -> None:
     assert msgspec.json.decode(msgspec.json.encode(key), type=Key).digest == key.digest
 
 
-ROWS = tuple(Row(f"key{place}", f"file{place}", f"sha{place}", place) for place in range(4))
+ROWS = tuple(Row(f"key{index}", f"file{index}", f"sha{index}", index) for index in range(4))
 SPLIT = Dataset("imagenet", "tiny", ROWS, whole_file_source(()), 4)
 
 

@@ -5,9 +5,9 @@ from hashlib import sha256
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.data.label_files import form_columns
-from eyechart.data.labels import build_label_set
-from eyechart.data.rows import Row
+from eyechart.data.dataset.label_sets import build_label_set
+from eyechart.data.dataset.rows import Row
+from eyechart.data.labels.label_files import _form_columns
 
 labels = st.lists(st.none() | st.lists(st.integers(0, 9), max_size=3), max_size=8)
 names = st.lists(st.text("ab./\\", min_size=1, max_size=6), min_size=1, max_size=5)
@@ -27,6 +27,6 @@ def test_labels_are_padded_and_hashed_as_image_by_image(given_labels) -> None:
 
 @given(names)
 def test_the_forms_of_names_do_not_depend_on_one_another(several) -> None:
-    together = zip(*form_columns(several), strict=True)
-    alone = [[column[0] for column in form_columns([name])] for name in several]
+    together = zip(*_form_columns(several), strict=True)
+    alone = [[column[0] for column in _form_columns([name])] for name in several]
     assert [[*dict.fromkeys(forms)] for forms in together] == [[*dict.fromkeys(forms)] for forms in alone]

@@ -10,8 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.classification.distractors import Neighbours, confusion_matrix, rank_by_confusion, rank_by_similarity
-from eyechart.classification.multiple_choice import (
+from eyechart.classification.protocols.distractors import (
+    Neighbours,
+    confusion_matrix,
+    rank_by_confusion,
+    rank_by_similarity,
+)
+from eyechart.classification.protocols.multiple_choice import (
     CLOSED_WORLD,
     LETTERS,
     ORIGINAL,
@@ -114,7 +119,7 @@ def test_hard_distractors_are_the_nearest_admissible(
         assert {*hardest} <= {*found.classes}
 
 
-RANKS = np.array([[(row + place) % CLASSES for place in range(1, CLASSES)] for row in range(CLASSES)])
+RANKS = np.array([[(row + index) % CLASSES for index in range(1, CLASSES)] for row in range(CLASSES)])
 BOTH = "ImGT + ReGT + confEVA(ImGT,ReGT)"
 
 
@@ -182,9 +187,9 @@ def test_repeats_keep_the_hard_distractors_and_redraw_their_order() -> None:
 
 def test_every_option_is_equally_likely_and_in_every_place() -> None:
     drawn = [draw_options("ImGT + random", f"s{sample}", 2, [], CLASSES) for sample in range(2200)]
-    seen = Counter(place for found in drawn if found is not None for place in enumerate(found.classes))
-    assert all(430 <= seen[place, 2] <= 670 for place in range(4))
-    assert all(100 <= seen[place, other] <= 205 for place in range(4) for other in range(CLASSES) if other != 2)
+    seen = Counter(index for found in drawn if found is not None for index in enumerate(found.classes))
+    assert all(430 <= seen[index, 2] <= 670 for index in range(4))
+    assert all(100 <= seen[index, other] <= 205 for index in range(4) for other in range(CLASSES) if other != 2)
 
 
 def test_the_regt_option_is_drawn_evenly_from_the_labels_other_than_imgt() -> None:

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.classification import nearest
-from eyechart.classification.knn import knn_scores
-from eyechart.classification.nearest import SelectedRows, find_nearest
-from eyechart.inference.class_weights import normalize
+from eyechart.classification.protocols import nearest
+from eyechart.classification.protocols.knn import knn_scores
+from eyechart.classification.protocols.nearest import SelectedRows, find_nearest
+from eyechart.inference.requests.class_weights import normalize
 from eyechart.models.types import Floats
 
 CLASSES = 4

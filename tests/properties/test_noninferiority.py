@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from scipy.stats import norm
 
-from eyechart.metrics.noninferiority import loss_upper_limit, samples_for_margin
+from eyechart.statistics.noninferiority import loss_upper_limit, samples_for_margin
 
 COUNTS = st.tuples(st.integers(0, 30), st.integers(0, 30), st.integers(1, 200)).map(lambda c: (*c[:2], sum(c)))
 

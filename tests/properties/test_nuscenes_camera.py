@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from eyechart.data.detection.nuscenes_camera import NEAR, Boxes, CameraViews, Poses, visible_rectangles
-from eyechart.toybox.space import Camera, Pose, Vector, rotate, rotation_about_vertical
+from eyechart.toybox.art.space import Camera, Pose, Vector, rotate, rotation_about_vertical
 
 FRONT = (0.5, -0.5, 0.5, -0.5)
 WIDTH, HEIGHT = 1600, 900
@@ -24,7 +24,7 @@ def _unit(values: tuple[float, ...]) -> tuple[float, ...]:
 
 
 turns = st.tuples(*[st.floats(-1, 1)] * 4).filter(lambda values: math.hypot(*values) > 0.1).map(_unit)
-places = st.tuples(st.floats(-15, 40), st.floats(-20, 20), st.floats(-3, 4))
+indices = st.tuples(st.floats(-15, 40), st.floats(-20, 20), st.floats(-3, 4))
 sizes = st.tuples(*[st.floats(0.05, 12)] * 3)
 egos = st.builds(
     Pose, st.tuples(st.floats(0, 2000), st.floats(0, 2000), st.just(0.0)), st.floats(-3, 3).map(rotation_about_vertical)
@@ -38,7 +38,7 @@ cameras = st.builds(
 def scenes(draw: st.DrawFn) -> Scene:
     """A box somewhere about the car: its pose in the world, its size, the car's pose, and the camera."""
     ego = draw(egos)
-    return Pose(ego.outward(draw(places)), draw(turns)), draw(sizes), ego, draw(cameras)
+    return Pose(ego.outward(draw(indices)), draw(turns)), draw(sizes), ego, draw(cameras)
 
 
 def rectangle(box: Pose, size: Vector, ego: Pose, camera: Camera) -> np.ndarray:

@@ -20,7 +20,7 @@ Box = tuple[int, float, float, float, float]
 @st.composite
 def taxonomies(draw: st.DrawFn) -> Taxonomy:
     sizes = sorted(draw(st.lists(st.integers(1, 6), min_size=2, max_size=4)), reverse=True)
-    names = tuple(tuple(f"{level}.{place}" for place in range(size)) for level, size in enumerate(sizes))
+    names = tuple(tuple(f"{level}.{index}" for index in range(size)) for level, size in enumerate(sizes))
     parents = tuple(
         np.array([draw(st.integers(0, above - 1)) for _ in range(below)], np.int64) for below, above in pairwise(sizes)
     )
@@ -33,15 +33,15 @@ def observed(draw: st.DrawFn) -> Observations:
     species = draw(st.lists(st.integers(-1, len(tree) - 1), max_size=8))
     lists = [sorted(draw(st.sets(st.integers(0, len(tree) - 1)))) for _ in species]
     genera = [tree.parents[0][one] if one >= 0 else draw(st.integers(0, len(tree.names[1]) - 1)) for one in species]
-    places = np.array([draw(st.sampled_from([np.nan, 1.0])) for _ in species], np.float64)
+    indices = np.array([draw(st.sampled_from([np.nan, 1.0])) for _ in species], np.float64)
     return Observations(
         tree,
         tuple(map(str, range(len(species)))),
         np.array(species, np.int64),
         np.array(genera, np.int64),
         np.array([draw(st.integers(-1, len(REASONS) - 1)) for _ in species], np.int64),
-        places,
-        places,
+        indices,
+        indices,
         np.cumsum([0, *map(len, lists)], dtype=np.int64),
         np.array([*chain(*lists)], np.int64),
     )
@@ -49,19 +49,19 @@ def observed(draw: st.DrawFn) -> Observations:
 
 @given(taxonomies())
 def test_ancestors_are_found_by_climbing(tree: Taxonomy) -> None:
-    for place in range(len(tree)):
-        climbed = [place]
+    for index in range(len(tree)):
+        climbed = [index]
         for above in tree.parents:
             climbed.append(int(above[climbed[-1]]))
-        assert [int(found[place]) for found in tree.ancestors] == climbed
+        assert [int(found[index]) for found in tree.ancestors] == climbed
 
 
 @given(observed(), st.integers(0, 8), st.integers(0, 8))
 def test_who_is_allowed_is_who_is_listed(found: Observations, start: int, stop: int) -> None:
     rows = range(len(found))[start:stop]
     expected = np.zeros((len(rows), len(found.taxonomy)), np.bool_)
-    for place, row in enumerate(rows):
-        expected[place, found.candidates[found.offsets[row] : found.offsets[row + 1]]] = True
+    for index, row in enumerate(rows):
+        expected[index, found.candidates[found.offsets[row] : found.offsets[row + 1]]] = True
     np.testing.assert_array_equal(found.candidate_mask(start, stop), expected)
     assert found.candidate_counts[rows].tolist() == expected.sum(axis=1).tolist()
 
@@ -103,7 +103,7 @@ def test_rows_of_rows_are_rows(found: Observations, data: st.DataObject) -> None
     rows = data.draw(st.permutations(range(len(found))))
     back = np.argsort(rows).tolist()
     assert found.select(rows).select(back).sha256 == found.select(range(len(found))).sha256 == found.sha256
-    assert found.select(rows).select(back[:2]).sha256 == found.select([rows[place] for place in back[:2]]).sha256
+    assert found.select(rows).select(back[:2]).sha256 == found.select([rows[index] for index in back[:2]]).sha256
 
 
 @given(observed())
@@ -119,7 +119,7 @@ def lives(box: Box, latitude: float, longitude: float) -> bool:
     return south <= latitude <= north and any(left <= longitude <= right for left, right in both)
 
 
-side = st.sampled_from([place for place in PLACES if abs(place) <= 90])
+side = st.sampled_from([index for index in PLACES if abs(index) <= 90])
 turn = st.sampled_from(PLACES)
 boxes = st.tuples(st.integers(0, 3), side, side, turn, turn).map(
     lambda box: (box[0], min(box[1:3]), max(box[1:3]), *box[3:])
@@ -133,10 +133,10 @@ def test_who_lives_at_a_place_is_who_has_a_box_there(
 ) -> None:
     columns = np.array(all_boxes)
     found = Ranges(columns[:, 0].astype(np.int64), *columns[:, 1:].T)
-    places = np.array(spots, np.float64).reshape(-1, 2)
+    indices = np.array(spots, np.float64).reshape(-1, 2)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "BLOCK", block)
-        here = found.species_at(*places.T)
+        here = found.species_at(*indices.T)
     assert [one.tolist() for one in here] == [
         sorted({box[0] for box in all_boxes if lives(box, *spot)}) for spot in spots
     ]

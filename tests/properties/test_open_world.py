@@ -11,10 +11,15 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from eyechart.classification import class_mapping
-from eyechart.classification.class_mapping import embed_class_names, included_classes, map_by_inclusion, nearest_classes
-from eyechart.classification.out_of_prompt import KINDS_OUT_OF_PROMPT, Kind, match_exactly, out_of_prompt_kinds
-from eyechart.data.class_names import load_class_names
+from eyechart.classification.answers import class_mapping
+from eyechart.classification.answers.class_mapping import (
+    embed_class_names,
+    included_classes,
+    map_by_inclusion,
+    nearest_classes,
+)
+from eyechart.classification.answers.out_of_prompt import KINDS_OUT_OF_PROMPT, Kind, match_exactly, out_of_prompt_kinds
+from eyechart.data.labels.class_names import load_class_names
 from eyechart.errors import ModelError
 from eyechart.models.types import Floats
 from eyechart.parsers.abstention import is_abstention, lowercase_words
@@ -198,9 +203,9 @@ def published(table: str) -> list[dict[str, str]]:
         return list(DictReader(file))
 
 
-@pytest.mark.parametrize("place", range(4))
-def test_answers_built_to_the_counts_give_the_shares_of_table_16(place: int) -> None:
-    counts, shares = published("out_of_prompt_counts")[place], published("table_16")[place]
+@pytest.mark.parametrize("index", range(4))
+def test_answers_built_to_the_counts_give_the_shares_of_table_16(index: int) -> None:
+    counts, shares = published("out_of_prompt_counts")[index], published("table_16")[index]
     said: dict[Kind, str] = {"Partial": "shepherd", "IN": "missile", "Abstain": "unsure", "Wrong": "a kite"}
     found = Counter(
         out_of_prompt_kinds(

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
-from eyechart.toybox.outlines import area, fill_holes, polygons, run_lengths
+from eyechart.toybox.art.outlines import area, fill_holes, polygons, run_lengths
 
 Mask = NDArray[np.bool_]
 MASKS = arrays(np.bool_, array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=12))

@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from eyechart.estimates import Estimate
-from eyechart.metrics.degenerate_intervals import share_interval
-from eyechart.metrics.yes_no import MEASURES, MISSING, UNPARSED, YES
 from eyechart.models.types import Usage
-from eyechart.oodbench.division import Division
-from eyechart.oodbench.metrics import answer_shares, degradation, stage_accuracies, yes_no_measures
-from eyechart.oodbench.predictions import ExistencePredictions, ProgressionPredictions
-from eyechart.records import Metric
+from eyechart.oodbench.answers.pair_predictions import ExistencePredictions, ProgressionPredictions
+from eyechart.oodbench.division.pairs import Division
+from eyechart.oodbench.metrics.pair_estimates import answer_shares, degradation, stage_accuracies, yes_no_measures
+from eyechart.results.estimates import Estimate
+from eyechart.results.records import Metric
+from eyechart.statistics.degenerate_intervals import share_interval
+from eyechart.statistics.yes_no import MEASURES, MISSING, UNPARSED, YES
 
 pytestmark = pytest.mark.deep
 
@@ -67,7 +67,7 @@ def told(pairs: list[Any], benchmark: str = "initial", images: list[int] | None 
         "variant": {"division_scope": benchmark},
     }
     return ExistencePredictions(
-        pictures(0), division, places=asked, answers=whole.reshape(-1, 2)[asked], completions=(), **said
+        pictures(0), division, indices=asked, answers=whole.reshape(-1, 2)[asked], completions=(), **said
     )
 
 
@@ -137,7 +137,7 @@ def test_sets_partition_the_pairs(pairs: list[Any], benchmark: str) -> None:
     found = told(pairs, benchmark)
     masks = dict(found.set_masks())
     plain = [mask for name, mask in masks.items() if not name.endswith("'")]
-    assert (np.sum(plain, axis=0) == found.division.main[found.places]).all()
+    assert (np.sum(plain, axis=0) == found.division.main[found.indices]).all()
     assert {name for name in masks if name.endswith("'")} == ({"OOD-S'", "OOD-H'"} if benchmark == "initial" else set())
     if benchmark == "initial":
         whole = [masks[name] for name in ("OOD-S'", "OOD-H'")] + [mask for name, mask in masks.items() if name in SETS]
@@ -176,14 +176,14 @@ def test_falls_are_from_the_pairs_in_distribution(pairs: list[Any]) -> None:
 
 
 def test_pairs_without_an_answer_change_no_number() -> None:
-    pairs = [(name, True, True, (1, place % 2), False) for place in range(20) for name in SETS]
+    pairs = [(name, True, True, (1, index % 2), False) for index in range(20) for name in SETS]
     lost = [(name, True, True, (0, 0), True) for name in SETS]
     assert numbers(told([*pairs, *lost])) == numbers(told(pairs))
 
 
 def test_both_questions_of_a_pair_are_drawn_together() -> None:
     """Whoever says the same to both is right once a pair, whichever pairs are drawn; falls are as sure."""
-    pairs = [(name, True, True, (place % 2,) * 2, False) for place in range(30) for name in SETS]
+    pairs = [(name, True, True, (index % 2,) * 2, False) for index in range(30) for name in SETS]
     scored = numbers(told(pairs))
     other = share_interval([0.5], 0.5, 30)  # resamples do not differ, which does not make thirty pairs sure
     assert [scored["acc", name].ci for name in SETS] == [pytest.approx(other)] * 4
@@ -193,7 +193,7 @@ def test_both_questions_of_a_pair_are_drawn_together() -> None:
 
 def test_pairs_of_one_image_are_drawn_together() -> None:
     """Three pairs of one image, all answered alike, say no more than one; so do the numbers' units."""
-    once = [(name, True, True, (1, place % 2), False) for place in range(30) for name in SETS]
+    once = [(name, True, True, (1, index % 2), False) for index in range(30) for name in SETS]
     often = [pair for pair in once for _ in range(3)]
     alone, apart, together = told(once), told(often), told(often, images=[at // 3 for at in range(len(often))])
     found = numbers(together)
@@ -211,7 +211,7 @@ def test_pairs_of_one_image_are_drawn_together() -> None:
 
 
 def test_sets_that_are_alike_fall_by_nothing() -> None:
-    scored = numbers(told([(name, True, True, (1, place % 2), False) for place in range(30) for name in SETS]))
+    scored = numbers(told([(name, True, True, (1, index % 2), False) for index in range(30) for name in SETS]))
     assert scored["acc_delta", "OOD-H"].value == 0
     assert scored["acc_p", "OOD-H"].value == pytest.approx(0.5, abs=0.15)
     assert scored["acc_p", "OOD-H"].ci_method == "permutation"
@@ -223,7 +223,7 @@ def test_a_clear_fall_is_as_rare_as_two_thousand_shuffles_can_show() -> None:
 
 
 def test_another_seed_draws_anew_and_the_same_one_does_not() -> None:
-    found = told([(name, True, True, (1, place % 3 > 0), False) for place in range(30) for name in SETS])
+    found = told([(name, True, True, (1, index % 3 > 0), False) for index in range(30) for name in SETS])
     first, again, other = (metrics_of(existence_estimates(replace(found, seed=seed))) for seed in (7, 7, 8))
     assert first == again != other
 
@@ -286,8 +286,8 @@ def test_outcomes_of_samples_add_up_to_all_answers(samples: list[Any]) -> None:
 
 
 def test_samples_of_one_image_are_drawn_together() -> None:
-    alike = [("ID", place // 10, (1, 1), (int(place < 20), 1, 0)) for place in range(40)]
-    apart = [(name, place, counts, said) for place, (name, _, counts, said) in enumerate(alike)]
+    alike = [("ID", index // 10, (1, 1), (int(index < 20), 1, 0)) for index in range(40)]
+    apart = [(name, index, counts, said) for index, (name, _, counts, said) in enumerate(alike)]
     wide, narrow = (next(stage_accuracies(asked(samples))).metric.ci for samples in (alike, apart))
     assert wide is not None
     assert narrow is not None

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import ndtri
 
-from eyechart.metrics.paired import change_interval
+from eyechart.statistics.paired import change_interval
 
 OUTCOME = st.sampled_from([0.0, 1.0, float("nan")])
 PAIRS = st.lists(st.tuples(OUTCOME, OUTCOME), min_size=1, max_size=40).map(lambda rows: np.array(rows).T)

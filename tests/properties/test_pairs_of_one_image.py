@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.metrics.degenerate_intervals import measure_intervals
-from eyechart.metrics.degradation import degradation, tost
-from eyechart.metrics.intervals import wilson
-from eyechart.metrics.resampling import cluster_bootstrap_totals, exchange_totals, percentile_interval
-from eyechart.metrics.yes_no import MEASURES, confusion_measures
+from eyechart.oodbench.statistics.degradation import degradation, tost
+from eyechart.statistics.degenerate_intervals import measure_intervals
+from eyechart.statistics.intervals import wilson
+from eyechart.statistics.resampling import cluster_bootstrap_totals, exchange_totals, percentile_interval
+from eyechart.statistics.yes_no import MEASURES, confusion_measures
 
-WORLDS = 200  # where pairs are drawn in place of images, at most 77 per cent are covered: 6 standard errors too few
+WORLDS = 200  # where pairs are drawn instead of images, at most 77 per cent are covered: 6 standard errors too few
 IMAGES = 200
 ERROR = np.sqrt(0.05 * 0.95 / WORLDS)  # of a simulated share of 5 per cent
 CASES = [(1, 1.5), (6, 1.5)]  # mean pairs of an image, standard deviation of the image's effect

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta, binomtest
 
-from eyechart.metrics.population import population_share, upper_limit_below
+from eyechart.oodbench.statistics.finite_population import population_share, upper_limit_below
 
 some = st.integers(0, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 levels = st.sampled_from([0.5, 0.9, 0.95, 0.99])

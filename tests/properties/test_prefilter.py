@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.realbirdid.identifiers import Kind, canonical_key
-from eyechart.realbirdid.prefilter import Prefilter
+from eyechart.realbirdid.data.identifiers import Kind, canonical_key
+from eyechart.realbirdid.leakage.prefilter import Prefilter
 
 UUID = "0a1b2c3d-0000-4000-8000-00000000000f"
 numbers = st.integers(0, 40)
@@ -44,7 +44,7 @@ def kept(sieve: Prefilter, cells: Sequence[str | None]) -> set[int]:
 @given(st.lists(texts, min_size=1, max_size=4), st.lists(texts | st.none(), max_size=8), kinds)
 def test_every_text_with_a_wanted_key_is_a_candidate(wanted: list[str], cells: list[str | None], kind) -> None:
     keys = {canonical_key(text, kind) for text in wanted} - {""}
-    truth = {place for place, cell in enumerate(cells) if cell and canonical_key(cell, kind) in keys}
+    truth = {index for index, cell in enumerate(cells) if cell and canonical_key(cell, kind) in keys}
     if keys:
         assert truth <= kept(Prefilter.from_keys(keys), [*cells])
 

@@ -13,14 +13,14 @@ from scipy.special import softmax
 from scipy.stats import binomtest, ttest_1samp
 from sklearn.metrics import brier_score_loss, log_loss
 
-from eyechart.metrics.proper_scores import (
+from eyechart.statistics.proper_scores import (
     LEAST,
     brier_scores,
     log_scores,
     log_scores_of_probabilities,
     sign_flip_mean_p,
 )
-from eyechart.metrics.softmax import softmax_sums
+from eyechart.statistics.softmax import softmax_sums
 
 LOGITS = arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(2, 5)), elements=st.floats(-8, 8))
 EXTREME = st.sampled_from([-np.inf, -1e30, -2.0, 0.0, 1.5, 1e30, np.inf, np.nan])
@@ -51,8 +51,8 @@ def test_the_probability_of_several_labels_is_their_sum(logits: Any, data: Any) 
     chosen = data.draw(arrays(np.bool_, (n, classes)))
     labels = np.full((n, classes), -1)
     for row in range(n):
-        places = np.flatnonzero(chosen[row])
-        labels[row, : len(places)] = places
+        indices = np.flatnonzero(chosen[row])
+        labels[row, : len(indices)] = indices
     total = (softmax(logits, axis=1) * chosen).sum(axis=1)
     expected = [
         log(min(1.0, max(p, LEAST))) if any(row) else float("nan") for p, row in zip(total, chosen, strict=True)

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from eyechart.metrics.accuracy import accuracy
-from eyechart.metrics.recall import mean_per_class_recall, per_class_recall, single_label
+from eyechart.statistics.accuracy import accuracy
+from eyechart.statistics.recall import mean_per_class_recall, per_class_recall, single_label
 
 CLASSES = 6
 scored_images = st.lists(

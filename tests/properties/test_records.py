@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.records import (
+from eyechart.results.records import (
     DataRecord,
     File,
     Metric,
@@ -101,8 +101,8 @@ def test_the_bytes_are_the_same_every_time(record: Record) -> None:
 @given(sessions, words, st.integers() | words | st.lists(words))
 def test_readers_ignore_what_they_do_not_know(session: Records, name: str, value: Any) -> None:
     raw = json.loads(encode(session))
-    for place in (raw, raw["run"], *raw["records"], *(record["model"] for record in raw["records"])):
-        place[f"later {name}"] = value
+    for index in (raw, raw["run"], *raw["records"], *(record["model"] for record in raw["records"])):
+        index[f"later {name}"] = value
     assert decode(json.dumps(raw).encode(), Records) == session
 
 

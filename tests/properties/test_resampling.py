@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import ks_2samp
 
-from eyechart.metrics._sweeps import count_blocks, total_resamples
-from eyechart.metrics.bootstrap_samples import BootstrapSamples
-from eyechart.metrics.resampling import (
+from eyechart.statistics._sweeps import count_blocks, total_resamples
+from eyechart.statistics.bootstrap_samples import BootstrapSamples
+from eyechart.statistics.resampling import (
     bootstrap_counts,
     bootstrap_totals,
     cluster_bootstrap_totals,

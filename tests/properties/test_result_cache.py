@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.metrics import result_cache
-from eyechart.metrics.abstention import harmonic_mean_bootstrap, ua_a_interval
-from eyechart.metrics.intervals import Interval
-from eyechart.metrics.resampling import bootstrap_counts, unit_bootstrap_shares
-from eyechart.metrics.result_cache import cached_array, hash_call, use_results
-from eyechart.metrics.selective import auc_bootstrap
-from eyechart.metrics.sweep_changes import ua_a_change
+from eyechart.realbirdid.statistics.abstention_tradeoff import harmonic_mean_bootstrap, ua_a_interval
+from eyechart.realbirdid.statistics.sweep_changes import ua_a_change
+from eyechart.statistics import draws_cache
+from eyechart.statistics.draws_cache import cached_array, hash_call, use_results
+from eyechart.statistics.intervals import Interval
+from eyechart.statistics.resampling import bootstrap_counts, unit_bootstrap_shares
+from eyechart.statistics.selective import auc_bootstrap
 
 UNSURE, WITHOUT = np.array([0.9, 0.7, 0.5, 0.5, 0.2]), np.array([True, False, True, False, False])
 scalars = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=4))
@@ -87,21 +87,24 @@ def test_keywords_functions_and_resamples_are_part_of_the_key() -> None:
 
 def test_another_source_code_has_another_key(monkeypatch) -> None:
     before = key(1)
-    monkeypatch.setattr(result_cache, "_source_digest", lambda: b"another")
+    monkeypatch.setattr(draws_cache, "_source_digest", lambda: b"another")
     assert key(1) != before
 
 
 def test_the_source_code_of_every_module_counts(tmp_path, monkeypatch) -> None:
-    for name in ("one.py", "other.py"):
-        (tmp_path / name).write_text("x = 1\n")
-    monkeypatch.setattr(result_cache, "__file__", str(tmp_path / "result_cache.py"))
-    digests = []
-    for text in ("x = 1\n", "x = 2\n"):
-        (tmp_path / "other.py").write_text(text)
-        result_cache._source_digest.cache_clear()
-        digests.append(result_cache._source_digest())
-    result_cache._source_digest.cache_clear()
-    assert digests[0] != digests[1]
+    changed = [tmp_path / "statistics" / "one.py", tmp_path / "study" / "statistics" / "other.py"]
+    monkeypatch.setattr(draws_cache, "__file__", str(tmp_path / "statistics" / "draws_cache.py"))
+    for path in changed:
+        path.parent.mkdir(parents=True)
+        path.write_text("x = 1\n")
+    digests = set()
+    for path in (None, *changed):
+        if path:
+            path.write_text("x = 2\n")
+        draws_cache._source_digest.cache_clear()
+        digests.add(draws_cache._source_digest())
+    draws_cache._source_digest.cache_clear()
+    assert len(digests) == 3
 
 
 @pytest.mark.parametrize("value", [np.random.default_rng(0), iter([1]), np.array([object()]), {1: 2}, Pair(1, {2})])

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from eyechart.classification.best_classes import BestClasses
-from eyechart.inference.class_weights import cosine_similarity, normalize, unit_vectors
-from eyechart.metrics.hierarchy import Tree, node_probabilities
-from eyechart.metrics.proper_scores import log_scores
-from eyechart.metrics.softmax import softmax_sums
-from eyechart.models.conse import convex_combination
-from eyechart.oodbench.flags import purified_probabilities
-from eyechart.realbirdid.name_scores import conditional_probabilities, softmax
+from eyechart.inference.requests.class_weights import cosine_similarity, normalize, unit_vectors
+from eyechart.models.conse.encoder import convex_combination
+from eyechart.oodbench.division.flags import purified_probabilities
+from eyechart.realbirdid.protocols.name_scores import conditional_probabilities, softmax
+from eyechart.realbirdid.statistics.hierarchy import Tree, node_probabilities
+from eyechart.statistics.proper_scores import log_scores
+from eyechart.statistics.softmax import softmax_sums
 
 WIDTHS = (6, 9, 130, 1283)
 ROWS = (2, 65, 130)  # one more than blocks of 64, so that the last row stands alone in its block
@@ -46,7 +46,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "conditional_probabilities": lambda table: conditional_probabilities(np.abs(table), np.ones(table.shape, bool)),
     "node_probabilities": lambda table: node_probabilities(tree(table.shape[1]), softmax(table)),
     "purified_probabilities": lambda table: purified_probabilities(
-        table, *(np.tile(np.arange(table.shape[1]) % 5 == place, (len(table), 1)) for place in (0, 3))
+        table, *(np.tile(np.arange(table.shape[1]) % 5 == index, (len(table), 1)) for index in (0, 3))
     ),
     "convex_combination": lambda table: convex_combination(table, weights(table.shape[1])[: table.shape[1]], 5),
 }

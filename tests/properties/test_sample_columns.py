@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from eyechart.classification.sample_columns import format_classes, format_outcomes, format_scores, join_texts
+from eyechart.classification.answers.sample_columns import format_classes, format_outcomes, format_scores, join_texts
 
 NAMES = ("cat", "", "great white shark", "hen")
 classes = st.integers(-1, len(NAMES) - 1)
@@ -34,6 +34,6 @@ def test_outcomes_are_digits(correct) -> None:
 
 @given(st.lists(st.tuples(st.floats(width=32), classes)))
 def test_scores_have_six_digits(rows) -> None:
-    scores, places = np.array([row[0] for row in rows], np.float32), np.array([row[1] for row in rows], np.int64)
-    expected = [f"{score:.6g}" if place >= 0 else "" for score, place in rows]
-    assert format_scores(scores, places) == expected
+    scores, indices = np.array([row[0] for row in rows], np.float32), np.array([row[1] for row in rows], np.int64)
+    expected = [f"{score:.6g}" if index >= 0 else "" for score, index in rows]
+    assert format_scores(scores, indices) == expected

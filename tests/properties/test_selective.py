@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import recall_score
 
-from eyechart.metrics.accuracy import accuracy
-from eyechart.metrics.degenerate_intervals import share_interval
-from eyechart.metrics.recall import mean_per_class_recall
-from eyechart.metrics.selective import (
+from eyechart.statistics.accuracy import accuracy
+from eyechart.statistics.degenerate_intervals import share_interval
+from eyechart.statistics.recall import mean_per_class_recall
+from eyechart.statistics.selective import (
     AVERAGES,
     auc_bootstrap,
     auc_interval,
@@ -21,7 +21,7 @@ from eyechart.metrics.selective import (
     macro_accuracy_coverage,
     macro_auc,
 )
-from eyechart.metrics.thresholds import accuracy_coverage, accuracy_coverage_area, accuracy_coverage_area_interval
+from eyechart.statistics.thresholds import accuracy_coverage, accuracy_coverage_area, accuracy_coverage_area_interval
 
 few = st.sampled_from([-math.inf, -1.0, -0.0, 0.0, 0.5, 1.0])  # so that ties abound
 images = st.lists(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.errors import DataError
-from eyechart.oodbench.semantic_overlap import name_forms, normalize_texts, semantic_overlap
+from eyechart.oodbench.division.semantic_overlap import name_forms, normalize_texts, semantic_overlap
 
 WORD = st.text("abcdehnosty", min_size=2, max_size=8)
 NAME = st.lists(WORD, min_size=1, max_size=3).map(" ".join)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.gate.sequential import block_sizes, level_of_case
-from eyechart.metrics.sequential import BETS, loss_log_e_value, margin_log_e_value, sequential_loss_limit
+from eyechart.gate.sequential.stop_early import block_sizes, level_of_case
+from eyechart.statistics.e_values import BETS, loss_log_e_value, margin_log_e_value, sequential_loss_limit
 
 COUNTS = st.integers(0, 40)
 SIZE, WORLDS = 50_000, 400

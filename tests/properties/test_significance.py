@@ -11,17 +11,10 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats import contingency_tables, multitest, proportion
 
-from eyechart.metrics import significance
-from eyechart.metrics.degenerate_intervals import max_unseen_share
-from eyechart.metrics.intervals import Interval, wilson
-from eyechart.metrics.significance import (
-    Change,
-    bootstrap_change,
-    holm,
-    interval_change,
-    mcnemar,
-    mcnemar_p,
-)
+from eyechart.statistics import significance
+from eyechart.statistics.degenerate_intervals import max_unseen_share
+from eyechart.statistics.intervals import Interval, wilson
+from eyechart.statistics.significance import Change, bootstrap_change, holm, interval_change, mcnemar, mcnemar_p
 
 NAN = float("nan")
 COUNTS = st.integers(0, 400)
@@ -128,7 +121,7 @@ def test_holm_is_statsmodels(size, ties) -> None:
 @given(PS.map(lambda p: p[:6]))
 def test_holm_is_the_closure_of_bonferronis(p) -> None:
     sets = [list(s) for size in range(1, len(p) + 1) for s in combinations(range(len(p)), size)]
-    hardest = [max(min(1, len(s) * p[s].min()) for s in sets if place in s) for place in range(len(p))]
+    hardest = [max(min(1, len(s) * p[s].min()) for s in sets if index in s) for index in range(len(p))]
     assert holm(p) == pytest.approx(hardest)
 
 
@@ -147,17 +140,17 @@ def test_adjusted_values_keep_their_order_and_are_never_less(p) -> None:
 
 
 @given(PS, SHARE, st.integers(0, 30))
-def test_a_test_more_never_lowers_another(p, extra, place) -> None:
-    place = min(place, len(p))
-    more = holm(np.insert(p, place, extra))
-    assert (np.delete(more, place) >= holm(p)).all()
+def test_a_test_more_never_lowers_another(p, extra, index) -> None:
+    index = min(index, len(p))
+    more = holm(np.insert(p, index, extra))
+    assert (np.delete(more, index) >= holm(p)).all()
 
 
 @given(PS, st.integers(0, 29), SHARE)
-def test_a_smaller_p_never_raises_any(p, place, share) -> None:
-    if place < len(p):
+def test_a_smaller_p_never_raises_any(p, index, share) -> None:
+    if index < len(p):
         smaller = p.copy()
-        smaller[place] *= share
+        smaller[index] *= share
         assert (holm(smaller) <= holm(p)).all()
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.metrics.significance import bootstrap_change, holm, mcnemar_p, minimum_detectable_loss
+from eyechart.statistics.significance import bootstrap_change, holm, mcnemar_p, minimum_detectable_loss
 
 pytestmark = pytest.mark.deep
 
@@ -120,10 +120,10 @@ def test_sessions_of_drawn_metrics_without_a_change_fail_in_at_most_one_per_cent
     n = np.exp(random.uniform(np.log(50), np.log(20_000), METRICS)).astype(int)
     cells = random.multinomial(n, shares, (sessions, METRICS))
     delta, p = f1(cells, 1) - f1(cells, 0), np.ones((sessions, METRICS))
-    for place in np.argwhere(np.abs(delta) > 2.8 * spread(cells)):  # p of the others is far above ALPHA / METRICS
-        before, after = (f1(cells[*place], run) for run in (0, 1))
-        draws = random.multinomial(n[place[1]], cells[*place] / n[place[1]], 1000)
-        p[*place] = bootstrap_change(before, after, f1(draws, 0), f1(draws, 1), int(n[place[1]])).p
+    for index in np.argwhere(np.abs(delta) > 2.8 * spread(cells)):  # p of the others is far above ALPHA / METRICS
+        before, after = (f1(cells[*index], run) for run in (0, 1))
+        draws = random.multinomial(n[index[1]], cells[*index] / n[index[1]], 1000)
+        p[*index] = bootstrap_change(before, after, f1(draws, 0), f1(draws, 1), int(n[index[1]])).p
     assert 0.001 < (p < 0.003).mean() < 0.003 + within(0.003, p.size)
     assert failed(p, p < 2).mean() <= ALPHA + within(ALPHA, sessions)
 

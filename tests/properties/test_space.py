@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.toybox.nuscenes import CAMERAS
-from eyechart.toybox.space import Quaternion, Vector, multiply, rotate, rotation_about_vertical
+from eyechart.toybox.art.space import Quaternion, Vector, multiply, rotate, rotation_about_vertical
+from eyechart.toybox.formats.nuscenes_files import CAMERAS
 
 NUMBERS = st.floats(-100, 100)
 VECTORS = st.tuples(NUMBERS, NUMBERS, NUMBERS)

@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from eyechart.errors import SpecError
-from eyechart.spec import ModelSpec, parse_spec
+from eyechart.models.spec import ModelSpec, parse_spec
 
 pytestmark = pytest.mark.deep
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from eyechart.metrics.intervals import fisher_interval
-from eyechart.metrics.statistical_tests import correlation, f_test, monte_carlo_p_value
+from eyechart.oodbench.statistics.statistical_tests import correlation, f_test, monte_carlo_p_value
+from eyechart.statistics.intervals import fisher_interval
 
 # Accuracies per cent of arXiv 2602.18094, Table 8, models in its order: on ID, OOD-H and hard samples of COCO.
 TABLE_8 = np.array(
@@ -116,7 +116,7 @@ def test_an_empirical_p_value_is_a_plain_count(baseline, observed, tail) -> None
 
 @given(st.lists(values, min_size=20, max_size=20, unique=True))
 def test_of_twenty_exchangeable_values_one_is_significant(drawn) -> None:
-    found = [monte_carlo_p_value(drawn[place], drawn[:place] + drawn[place + 1 :]) for place in range(20)]
+    found = [monte_carlo_p_value(drawn[index], drawn[:index] + drawn[index + 1 :]) for index in range(20)]
     assert sorted(found) == pytest.approx(np.arange(1, 21) / 20)
 
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.metrics.abstention import harmonic_mean
-from eyechart.metrics.hierarchy import Tree, threshold_steps, tree_gt
-from eyechart.metrics.stopping import best_threshold, correct_range, cross_fit_threshold
+from eyechart.realbirdid.statistics.abstention_tradeoff import harmonic_mean
+from eyechart.realbirdid.statistics.hierarchy import Tree, threshold_steps, tree_gt
+from eyechart.realbirdid.statistics.stopping import best_threshold, correct_range, cross_fit_threshold
 
 ANCESTORS = [[0, 1, 2, 3, 4], [0, 0, 1, 1, 2]]  # two genera of two species and one of one
 TREE = Tree.from_levels(ANCESTORS)

@@ -15,13 +15,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.cli import main
-from eyechart.inference import responses
-from eyechart.inference.arrays import Block, append, compact, gather, seal, stored_rows
-from eyechart.inference.store import Key, Store, StoreEntry
-from eyechart.inference.store_copies import RemoteStore, merge_store, pull_store, push_store
-from eyechart.models.description import ModelDescription, find_descriptions, read_descriptions, write_description
+from eyechart.inference.store import responses
+from eyechart.inference.store.arrays import Block, append, compact, gather, seal, stored_rows
+from eyechart.inference.store.copies import RemoteStore, merge_store, pull_store, push_store
+from eyechart.inference.store.entries import Key, Store, StoreEntry
+from eyechart.models.description.identity import (
+    ModelDescription,
+    find_descriptions,
+    read_descriptions,
+    write_description,
+)
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Answer, Identity, Usage
-from eyechart.spec import parse_spec
 
 ROWS = 5
 VALUES = np.arange(2 * ROWS, dtype=np.float32).reshape(ROWS, 2)
@@ -59,9 +64,9 @@ def contents(root: Path) -> dict[str, bytes]:
 @settings(deadline=None)
 @given(st.lists(ANSWERED, min_size=1, max_size=3))
 def test_a_merge_has_all_rows_in_any_order_and_again(stores: list[Answered]) -> None:
-    with TemporaryDirectory() as place:
-        folders = [write(Path(place) / str(number), answered) for number, answered in enumerate(stores)]
-        forward, backward = Path(place) / "forward", Path(place) / "backward"
+    with TemporaryDirectory() as index:
+        folders = [write(Path(index) / str(number), answered) for number, answered in enumerate(stores)]
+        forward, backward = Path(index) / "forward", Path(index) / "backward"
         for folder in folders:
             merge_store(forward, folder)
         for folder in reversed(folders):
@@ -124,21 +129,21 @@ REPLIES = st.dictionaries(st.integers(0, 6), st.integers(1, 2), max_size=7)  # t
 @settings(deadline=None)
 @given(REPLIES, REPLIES)
 def test_responses_are_united_in_any_order(one: dict[int, int], other: dict[int, int]) -> None:
-    with TemporaryDirectory() as place:
+    with TemporaryDirectory() as index:
         stores = []
         for number, replies in enumerate((one, other)):
-            stores.append(Path(place) / str(number))
+            stores.append(Path(index) / str(number))
             with entry_of(stores[-1], 0).lock_for_writing() as writer:
                 for request, tokens in replies.items():
                     responses.append(writer, request, Answer(f"response {request}", (), True, usage=Usage(tokens, 1)))
-        forward, backward = Path(place) / "forward", Path(place) / "backward"
+        forward, backward = Path(index) / "forward", Path(index) / "backward"
         for into, order in ((forward, stores * 2), (backward, stores[::-1])):
             for store in order:
                 merge_store(into, store)
         assert contents(forward) == contents(backward)
         found = responses.read_stored(entry_of(forward, 0))
-        assert {place: reply.text for place, (reply, _) in found.items()} == {
-            place: f"response {place}" for place in {*one, *other}
+        assert {index: reply.text for index, (reply, _) in found.items()} == {
+            index: f"response {index}" for index in {*one, *other}
         }
 
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.metrics.abstention import ua_a
-from eyechart.metrics.degenerate_intervals import max_unseen_share
-from eyechart.metrics.hierarchy import Tree, threshold_steps
-from eyechart.metrics.information_gain import information_gain
-from eyechart.metrics.resampling import bootstrap_counts, percentile_interval
-from eyechart.metrics.sweep_changes import information_gain_change, ua_a_change
+from eyechart.realbirdid.statistics.abstention_tradeoff import ua_a
+from eyechart.realbirdid.statistics.hierarchy import Tree, threshold_steps
+from eyechart.realbirdid.statistics.information_gain import information_gain
+from eyechart.realbirdid.statistics.sweep_changes import information_gain_change, ua_a_change
+from eyechart.statistics.degenerate_intervals import max_unseen_share
+from eyechart.statistics.resampling import bootstrap_counts, percentile_interval
 
 TREE = Tree.from_levels([[0, 1, 2, 3], [0, 0, 1, 1]])
 RANDOM = np.random.default_rng(3)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.inference.responses import Response
+from eyechart.inference.store.responses import Response
 from eyechart.parsers import class_name, compat, json_answers, letter, number, yes_no
 from eyechart.parsers.thinking import END, START, remove_thinking, split_thinking
 from eyechart.parsers.truncation import read_complete_letter, read_complete_name, read_complete_word

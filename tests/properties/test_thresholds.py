@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.metrics.accuracy import accuracy
-from eyechart.metrics.intervals import wilson
-from eyechart.metrics.thresholds import (
+from eyechart.statistics.accuracy import accuracy
+from eyechart.statistics.intervals import wilson
+from eyechart.statistics.thresholds import (
     accuracy_at_coverage,
     accuracy_coverage,
     accuracy_coverage_area,

@@ -75,7 +75,7 @@ class RandomWorkers:
                 self.late.append(number)
                 self.repeated.add(number)
             lost, worker.work_units, worker.answered = worker.work_units, [], {}
-            yield from (Ended(one, "lost", first=place == 0) for place, one in enumerate(lost))
+            yield from (Ended(one, "lost", first=index == 0) for index, one in enumerate(lost))
             return
         worker.answered[work_unit] = answered + 1
         self.asked[number] = self.asked.get(number, 0) + 1

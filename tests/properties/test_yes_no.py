@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, matthews_corrcoef, precision_recall_fscore_support
 
-from eyechart.metrics.yes_no import (
+from eyechart.statistics.yes_no import (
     MEASURES,
     MISSING,
     NO,
@@ -76,10 +76,10 @@ def test_measures_are_scikit_learns_on_every_margin(table) -> None:
 @given(st.lists(counts, min_size=1, max_size=5), st.integers(1, 1000))
 def test_measures_work_row_by_row_and_do_not_depend_on_the_size(rows, times) -> None:
     together, larger = confusion_measures(rows), confusion_measures(np.array(rows) * times)
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         for name in MEASURES:
-            assert confusion_measures(row)[name] == pytest.approx(together[name][place], nan_ok=True)
-            assert larger[name][place] == pytest.approx(together[name][place], nan_ok=True)
+            assert confusion_measures(row)[name] == pytest.approx(together[name][index], nan_ok=True)
+            assert larger[name][index] == pytest.approx(together[name][index], nan_ok=True)
 
 
 @given(counts)
@@ -133,5 +133,5 @@ def test_what_cannot_be_has_a_rate_outside_the_unit() -> None:
 @given(st.floats(0, 1), st.lists(st.floats(0, 1), min_size=1, max_size=4))
 def test_derived_broadcasts(accuracy, recalls) -> None:
     together = derive_measures(accuracy, recalls)
-    for place, recall in enumerate(recalls):
-        assert {name: values[place] for name, values in together.items()} == derive_measures(accuracy, recall)
+    for index, recall in enumerate(recalls):
+        assert {name: values[index] for name, values in together.items()} == derive_measures(accuracy, recall)

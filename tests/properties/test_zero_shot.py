@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from eyechart.errors import ModelError
-from eyechart.inference.class_weights import class_weights, cosine_similarity, fill_templates, normalize
+from eyechart.inference.requests.class_weights import class_weights, cosine_similarity, fill_templates, normalize
 from eyechart.models.types import Floats
 
 WORDS = st.text(st.characters(codec="ascii"), min_size=1, max_size=8)
@@ -125,7 +125,7 @@ def test_cosines_are_those_of_whole_numbers_in_blocks_of_any_size(seed: int, wid
     features, weights = (normalize(rng.normal(size=(n, width)).astype(np.float32)) for n in (7, 11))
     steps = [np.rint(vectors.astype(np.float64) * 2**25).astype(np.int64) for vectors in (normalize(features), weights)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("eyechart.inference.class_weights.CELLS", cells)
+        patch.setattr("eyechart.inference.requests.class_weights.CELLS", cells)
         found = cosine_similarity(features, weights)
     np.testing.assert_array_equal(found, ((steps[0] @ steps[1].T) / 2**50).astype(np.float32))
 

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
-from eyechart.metrics.abstention import ua_a_interval
-from eyechart.metrics.selective import AVERAGES, Average, auc_interval
+from eyechart.realbirdid.statistics.abstention_tradeoff import ua_a_interval
+from eyechart.statistics.selective import AVERAGES, Average, auc_interval
 
 from .paired import Work, ratio, seconds
 

@@ -13,11 +13,11 @@ import numpy as np
 import torch
 from PIL import Image
 
-from eyechart.data.class_names import load_class_names
+from eyechart.data.labels.class_names import load_class_names
 from eyechart.models.generation import generate_all
 from eyechart.models.hf.generator import HfGenerator
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Request
-from eyechart.spec import parse_spec
 
 from .big_model import big_qwen3_vl
 from .paired import ratio

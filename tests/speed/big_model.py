@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from eyechart.models.torchvision_repair import repair
+from eyechart.models.runtime.torchvision_repair import repair
 
 WORDS = {
     "hidden_size": 768,

@@ -11,11 +11,11 @@ from resource import RUSAGE_SELF, getrusage
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.metrics.abstention import CRITERIA, ua_a, uncertainty
-from eyechart.metrics.hierarchy import Tree
-from eyechart.metrics.information_gain import information_gain, information_gain_interval
-from eyechart.metrics.thresholds import accuracy_coverage_area
-from eyechart.realbirdid.species_summary import ProbabilitySummary, summarise
+from eyechart.realbirdid.answers.species_summary import ProbabilitySummary, summarise
+from eyechart.realbirdid.statistics.abstention_tradeoff import CRITERIA, ua_a, uncertainty
+from eyechart.realbirdid.statistics.hierarchy import Tree
+from eyechart.realbirdid.statistics.information_gain import information_gain, information_gain_interval
+from eyechart.statistics.thresholds import accuracy_coverage_area
 
 from .paired import ratio, seconds
 
@@ -73,12 +73,12 @@ def areas(birds: Birds, found: ProbabilitySummary, kept: NDArray[np.bool_]) -> I
     for criterion in CRITERIA:
         unsure = [uncertainty(criterion, one.probability, one.second, one.entropy) for one in found.levels]
         yield f"ua_a {criterion}", ua_a(unsure[0], ~kept)
-        for name, place, rows in (
+        for name, index, rows in (
             ("answerable.species", 0, kept),
             ("answerable.genus", 1, kept),
             ("unanswerable.genus", 1, ~kept),
         ):
-            yield f"{name} {criterion}", accuracy_coverage_area(-unsure[place][rows], rights[place][rows])
+            yield f"{name} {criterion}", accuracy_coverage_area(-unsure[index][rows], rights[index][rows])
 
 
 class Loop:

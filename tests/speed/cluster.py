@@ -20,12 +20,12 @@ import ray
 from eyechart.inference.engines.interface import Engine
 from eyechart.inference.engines.local import LocalEngine
 from eyechart.inference.engines.pools import PoolEngine
-from eyechart.inference.engines.ray import ActorPool, RayOptions, RayPools
-from eyechart.inference.requests import Classify
-from eyechart.inference.runner import Runner
-from eyechart.inference.store import Store
+from eyechart.inference.engines.ray.cluster_pool import ActorPool, RayOptions, RayPools
+from eyechart.inference.requests.row_requests import Classify
+from eyechart.inference.runner.runner import Runner
+from eyechart.inference.store.entries import Store
 from eyechart.models.registry import create_model
-from eyechart.spec import parse_spec
+from eyechart.models.spec import parse_spec
 from tests.plugin.ray_cluster import start_cluster
 
 from .sleeping import many_images
@@ -53,12 +53,12 @@ class Bench:
         What comes after the last answer is to seal the entry and to read it, which depends on the disk.
         """
         self.jobs += 1
-        place = self.folder / str(self.jobs)
-        place.mkdir(parents=True)
-        dataset = many_images(place, batches * self.size)
+        index = self.folder / str(self.jobs)
+        index.mkdir(parents=True)
+        dataset = many_images(index, batches * self.size)
         times = [(perf_counter(), process_time())]
         runner = Runner(
-            Store(place / "store"), None, 0, lambda *_: times.append((perf_counter(), process_time())), self.engine
+            Store(index / "store"), None, 0, lambda *_: times.append((perf_counter(), process_time())), self.engine
         )
         runner.run(Classify(), self.model, dataset)
         times[2:-1] = []

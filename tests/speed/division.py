@@ -10,12 +10,12 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from eyechart.data.dataset import Dataset
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.data.dataset.rows import Row
 from eyechart.data.detection.annotation import Annotation
-from eyechart.data.file_index import whole_file_source
-from eyechart.data.rows import Row
-from eyechart.oodbench.division import Detector, DetectorOutput, DivisionSettings, build_division
-from eyechart.oodbench.division_files import read_division, write_division
+from eyechart.data.index.file_index import whole_file_source
+from eyechart.oodbench.division.division_files import read_division, write_division
+from eyechart.oodbench.division.pairs import Detector, DetectorOutput, DivisionSettings, build_division
 
 from .paired import ratio, seconds
 
@@ -44,7 +44,7 @@ def world(seed: int = 0) -> World:
     index = tuple(Row(key, f"{key}.jpg", f"{n:064x}") for n, key in enumerate(keys))
     dataset = Dataset("oodbench", "coco", index, whole_file_source(()), CATEGORIES, names=names, annotation=notation)
     logits = [(random.normal(size=present.shape) * 2 + 6 * present).astype(np.float32) for _ in range(DETECTORS)]
-    found = [DetectorOutput(Detector(f"d{place}[]", "1", ""), each, {}) for place, each in enumerate(logits)]
+    found = [DetectorOutput(Detector(f"d{position}[]", "1", ""), each, {}) for position, each in enumerate(logits)]
     return World(dataset, tuple(found), present)
 
 

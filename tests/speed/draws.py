@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from eyechart.metrics.resampling import bootstrap_counts, unit_bootstrap_shares
+from eyechart.statistics.resampling import bootstrap_counts, unit_bootstrap_shares
 
 from .paired import ratio
 

@@ -21,14 +21,14 @@ import numpy as np
 import torch
 from PIL import Image
 
-from eyechart.data.dataset import Dataset
-from eyechart.data.file_index import IndexEntry, build_dataset
-from eyechart.inference.engines.preparation import prefetch_images, prepare_image
-from eyechart.inference.engines.preparation_processes import PreparationProcesses, count_decoders
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.data.index.file_index import IndexEntry, build_dataset
+from eyechart.inference.engines.preparation.feed import PreparationProcesses, count_decoders
+from eyechart.inference.engines.preparation.prepare import prefetch_images, prepare_image
 from eyechart.models.registry import create_model
-from eyechart.models.runtime import inference_mode, to_numpy
+from eyechart.models.runtime.torch_runtime import inference_mode, to_numpy
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Floats
-from eyechart.spec import parse_spec
 
 from .paired import Work, ratio
 
@@ -63,18 +63,18 @@ class Bench:
     @cached_property
     def model(self) -> Any:
         """The model with random weights."""
-        from eyechart.models.torchvision_repair import repair
+        from eyechart.models.runtime.torchvision_repair import repair
 
         repair()
         import open_clip
 
-        place = self.folder / "model"
-        place.mkdir()
+        index = self.folder / "model"
+        index.mkdir()
         settings = {key: value for key, value in open_clip.get_model_config("ViT-B-32").items() if key != "custom_text"}
-        torch.save(open_clip.CLIP(**settings).state_dict(), place / "open_clip_pytorch_model.bin")
+        torch.save(open_clip.CLIP(**settings).state_dict(), index / "open_clip_pytorch_model.bin")
         config = {"model_cfg": settings, "preprocess_cfg": PREPROCESSING}
-        (place / "open_clip_config.json").write_text(json.dumps(config), encoding="utf-8")
-        spec = parse_spec(f"open_clip[local-dir:{place},batch_size={BATCH}]")
+        (index / "open_clip_config.json").write_text(json.dumps(config), encoding="utf-8")
+        spec = parse_spec(f"open_clip[local-dir:{index},batch_size={BATCH}]")
         return create_model(spec, device=self.device, offline=True)
 
     def encode(self, items: list[Any]) -> Floats:
@@ -156,15 +156,15 @@ class Photographs(torch.utils.data.Dataset[Any]):
     def __len__(self) -> int:
         return self.images
 
-    def __getitem__(self, place: int) -> Any:
-        return self.transform(Image.open(self.folder / f"{place % FILES}.jpg").convert("RGB"))
+    def __getitem__(self, index: int) -> Any:
+        return self.transform(Image.open(self.folder / f"{index % FILES}.jpg").convert("RGB"))
 
 
-def prepare_all(dataset: Dataset, model: Any, places: range) -> None:
+def prepare_all(dataset: Dataset, model: Any, indices: range) -> None:
     """Prepare some images."""
     torch.set_num_threads(1)
-    for place, data in dataset.read(places):
-        prepare_image(dataset, model.prepare, place, data)
+    for index, data in dataset.read(indices):
+        prepare_image(dataset, model.prepare, index, data)
 
 
 def facts(pairs: int, images: int = 2000, device: str = "cpu") -> Iterator[str]:

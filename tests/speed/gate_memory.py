@@ -19,12 +19,12 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from eyechart.estimates import Estimate
-from eyechart.gate.baselines import BaselineIndex, case_key, head_of, read_baselines, write_baselines
-from eyechart.gate.case_reader import CaseReader
-from eyechart.gate.compare import compare_metrics
-from eyechart.gate.evidence import Evidence, collect_evidence, read_evidence
-from eyechart.gate.verdicts import decide_with_models
+from eyechart.gate.baselines.baseline_files import BaselineIndex, case_key, head_of, read_baselines, write_baselines
+from eyechart.gate.baselines.case_reader import CaseReader
+from eyechart.gate.comparison.compare_metrics import compare_metrics
+from eyechart.gate.verdicts.decide import decide_with_models
+from eyechart.results.estimates import Estimate
+from eyechart.results.evidence import Evidence, collect_evidence, read_evidence
 
 CASES_OF_MODEL, METRICS, CHANGED = 50, 6, 0.01
 

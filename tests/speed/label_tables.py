@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from eyechart.reports.runs import load
-from eyechart.reports.tables import tables
+from eyechart.reports.tables.registry import tables
 
 from .page import IMAGES, MODELS, run
 from .paired import ratio

@@ -19,10 +19,10 @@ from pathlib import Path
 
 import numpy as np
 
-from eyechart.classification.knn import knn_scores
-from eyechart.classification.nearest import SelectedRows
-from eyechart.inference.arrays import Block, append, compact, load, seal
-from eyechart.inference.store import Key, Store, StoreEntry
+from eyechart.classification.protocols.knn import knn_scores
+from eyechart.classification.protocols.nearest import SelectedRows
+from eyechart.inference.store.arrays import Block, append, compact, load, seal
+from eyechart.inference.store.entries import Key, Store, StoreEntry
 from eyechart.models.types import Identity
 
 WIDTH, BATCH, QUERIES, CLASSES = 768, 64, 1000, 1000

@@ -28,13 +28,13 @@ from statistics import median
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from eyechart.classification.image_batches import closed_world_prompt, format_class_list
-from eyechart.classification.multiple_choice import draw_mill_options
-from eyechart.classification.posterior import format_answer
-from eyechart.data.dataset import Dataset
+from eyechart.classification.answers.image_batches import closed_world_prompt, format_class_list
+from eyechart.classification.protocols.multiple_choice import draw_mill_options
+from eyechart.classification.protocols.posterior import format_answer
+from eyechart.data.dataset.dataset import Dataset
 from eyechart.protocol.prompts import get_prompt
 from eyechart.samples.files import packaged
-from eyechart.toybox.sample import open_toybox
+from eyechart.toybox.samples.open_toybox import open_toybox
 
 MODEL, SPLIT, SEED = "toybox-mllm", "sample-cutouts", 42
 COMMAND = Path(__file__).with_name("peer") / "lmms_eval_command.py"
@@ -140,11 +140,16 @@ def documents(data: Dataset, folder: Path, ask: Callable[[int], dict[str, Any]])
     return found
 
 
-def run(command: list[str], place: Path) -> tuple[float, float, float, Mapping[str, int]]:
+def run(command: list[str], location: Path) -> tuple[float, float, float, Mapping[str, int]]:
     """Run a command in a process of its own: wall and CPU seconds, GiB at most, and counts. Raises RuntimeError."""
-    counts, started = place / "forwards.json", perf_counter()
-    settings = {"FORWARDS": str(counts), "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "HF_HOME": str(place / "hub")}
-    with (place / "output.txt").open("w+", encoding="utf-8") as output:
+    counts, started = location / "forwards.json", perf_counter()
+    settings = {
+        "FORWARDS": str(counts),
+        "OMP_NUM_THREADS": "1",
+        "HF_HUB_OFFLINE": "1",
+        "HF_HOME": str(location / "hub"),
+    }
+    with (location / "output.txt").open("w+", encoding="utf-8") as output:
         process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=os.environ | settings)
         _, status, usage = os.wait4(process.pid, 0)
         if status or not counts.exists():
@@ -154,33 +159,33 @@ def run(command: list[str], place: Path) -> tuple[float, float, float, Mapping[s
     return wall, cpu, usage.ru_maxrss / 2**20, json.loads(counts.read_text(encoding="utf-8"))
 
 
-def ours(case: Comparison, place: Path) -> Run:
+def ours(case: Comparison, location: Path) -> Run:
     """Run eyechart with an empty store."""
     command = [
         sys.executable, "-m", "pytest", "--pyargs", "eyechart.benchmarks", "-q", "-p", "no:cacheprovider",
         "-p", "tests.speed.peer.forwards", "-k", f"toybox/{SPLIT} and {case.protocol} and mllm", "--eye-offline",
-        f"--eye-out={place / 'runs'}", f"--eye-store={place / 'store'}", *case.options,
+        f"--eye-out={location / 'runs'}", f"--eye-store={location / 'store'}", *case.options,
     ]  # fmt: skip
-    cost = run(command, place)
-    (table,) = (place / "runs" / "latest" / "predictions").glob("*.csv")
+    cost = run(command, location)
+    (table,) = (location / "runs" / "latest" / "predictions").glob("*.csv")
     with table.open(encoding="utf-8", newline="") as lines:
         return Run(*cost, {line["key"]: line[case.column] for line in csv.DictReader(lines)})
 
 
-def theirs(case: Comparison, place: Path, python: str) -> Run:
+def theirs(case: Comparison, location: Path, python: str) -> Run:
     """Run lmms-eval."""
-    (place / "documents.json").write_text("\n".join(map(json.dumps, case.documents)), encoding="utf-8")
-    (place / "utils.py").write_text(UTILS, encoding="utf-8")
-    task = TASK.format(name=case.protocol, documents=place / "documents.json", rest=case.task)
-    (place / f"{case.protocol}.yaml").write_text(task, encoding="utf-8")
+    (location / "documents.json").write_text("\n".join(map(json.dumps, case.documents)), encoding="utf-8")
+    (location / "utils.py").write_text(UTILS, encoding="utf-8")
+    task = TASK.format(name=case.protocol, documents=location / "documents.json", rest=case.task)
+    (location / f"{case.protocol}.yaml").write_text(task, encoding="utf-8")
     model = f"pretrained={packaged(MODEL)},device=cpu,device_map=cpu,dtype=float32"
     command = [
         python, str(COMMAND), "--model", "llava_hf", "--model_args", model, "--batch_size",
-        "1", "--include_path", str(place), "--tasks", case.protocol, "--log_samples", "--output_path",
-        str(place / "out"), *["--force_simple"] * (case.protocol == "posterior"),
+        "1", "--include_path", str(location), "--tasks", case.protocol, "--log_samples", "--output_path",
+        str(location / "out"), *["--force_simple"] * (case.protocol == "posterior"),
     ]  # fmt: skip
-    cost = run(command, place)
-    (samples,) = (place / "out").rglob("*_samples_*.jsonl")
+    cost = run(command, location)
+    (samples,) = (location / "out").rglob("*_samples_*.jsonl")
     answers = {}
     for line in map(json.loads, samples.read_text(encoding="utf-8").splitlines()):
         answers[case.documents[line["doc_id"]]["key"]] = answer(line["filtered_resps"], case)
@@ -203,10 +208,10 @@ def main(python: str, pairs: int) -> None:
         runs: list[list[tuple[Run, Run]]] = [[] for _ in cases]
         for number in range(pairs):
             for case, done in zip(cases, runs, strict=True):
-                places = [Path(name) / f"{case.protocol}-{number}-{side}" for side in ("ours", "theirs")]
-                for place in places:
-                    place.mkdir()
-                done.append((ours(case, places[0]), theirs(case, places[1], python)))
+                locations = [Path(name) / f"{case.protocol}-{number}-{side}" for side in ("ours", "theirs")]
+                for location in locations:
+                    location.mkdir()
+                done.append((ours(case, locations[0]), theirs(case, locations[1], python)))
                 print(note(case, done), file=sys.stderr, flush=True)
     print("| what | images | side | wall s | CPU s | GiB | passes | tokens | images encoded |\n|" + "---|" * 9)
     for case, done in zip(cases, runs, strict=True):

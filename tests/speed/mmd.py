@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from eyechart.metrics.distribution import median_distance, mmd_equivalence
+from eyechart.oodbench.statistics.mmd import median_distance, mmd_equivalence
 
 from .paired import Work, ratio, seconds
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from eyechart.classification.metrics import accuracy_estimate
-from eyechart.gate.evidence import Evidence, collect_evidence
-from eyechart.records import DataRecord, File, Metric, ModelRecord, OutcomeCounts, Record, Records, Run, encode
+from eyechart.classification.metrics.class_estimates import _accuracy_estimate
+from eyechart.results.evidence import Evidence, collect_evidence
+from eyechart.results.records import DataRecord, File, Metric, ModelRecord, OutcomeCounts, Record, Records, Run, encode
 
 IMAGES, MODELS, CLASSES = 50_000, 10, 1000
 LABELS = ("ImGT", "ReGT")
@@ -63,7 +63,7 @@ def run(folder: Path, worse: float) -> Path:
     random = np.random.default_rng(0)
     truth = random.integers(0, CLASSES, IMAGES)
     other = np.where(random.random(IMAGES) < 0.2, (truth + 1) % CLASSES, truth)
-    records = tuple(record(folder, f"clip[m{place}]", truth, other, random, worse) for place in range(MODELS))
+    records = tuple(record(folder, f"clip[m{index}]", truth, other, random, worse) for index in range(MODELS))
     head = Run(eyechart="0.1.0", started=f"2026-01-0{1 + bool(worse)}T00:00:00+00:00", seconds=1.0, exit_status=0,
                workers=0, loads=MODELS, command="pytest")  # fmt: skip
     (folder / "records.json").write_bytes(encode(Records(run=head, records=records)))
@@ -77,7 +77,7 @@ def record(folder: Path, model: str, truth: Any, other: Any, random: Any, worse:
     answers = np.where((draws < 0.3) | lost, (truth + 7) % CLASSES, np.where(draws < 0.65, truth, other))
     right = {"ImGT": answers == truth, "ReGT": answers == other}
     given = [
-        accuracy_estimate("acc1", name, np.where(mask, hits, np.nan), category)
+        _accuracy_estimate("acc1", name, np.where(mask, hits, np.nan), category)
         for name, hits in right.items()
         for category, mask in (
             ("all", truth >= 0),

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.metrics.degradation import degradation
-from eyechart.metrics.yes_no import confusion_tables
+from eyechart.oodbench.statistics.degradation import degradation
+from eyechart.statistics.yes_no import confusion_tables
 
 from .paired import ratio, seconds
 

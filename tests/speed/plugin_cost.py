@@ -35,9 +35,9 @@ def facts(pairs: int) -> Iterator[str]:
             without, plugin = (), ("-p", "eyechart.plugins")
             measure(folder, *plugin, *options)  # writes bytecode
             both = [(measure(folder, *plugin, *options), measure(folder, *without, *options)) for _ in range(pairs)]
-            for unit, place in (("ms CPU", 0), ("MB", 1)):
-                more = [ours[place] - bare[place] for ours, bare in both]
-                base = median(bare[place] for _, bare in both)
+            for unit, index in (("ms CPU", 0), ("MB", 1)):
+                more = [ours[index] - bare[index] for ours, bare in both]
+                base = median(bare[index] for _, bare in both)
                 yield (
                     f"plugin in an unrelated session of {TESTS} tests, {what}: {median(more):+.1f} {unit} "
                     f"({min(more):+.1f} to {max(more):+.1f}) over {base:.0f}"

@@ -18,13 +18,13 @@ import numpy as np
 import torch
 from PIL import Image
 
-from eyechart.classification.image_batches import closed_world_prompt, format_class_list
-from eyechart.data.class_names import load_class_names
+from eyechart.classification.answers.image_batches import closed_world_prompt, format_class_list
+from eyechart.data.labels.class_names import load_class_names
 from eyechart.models.generation import generate_all
 from eyechart.models.hf import batches, trie_scoring
 from eyechart.models.hf.generator import MAX_LOGITS, HfGenerator
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Floats, Request
-from eyechart.spec import parse_spec
 
 from .big_model import big_qwen3_vl
 from .paired import Work, ratio
@@ -184,34 +184,34 @@ def behind_cache(model: HfGenerator, request: Request, choices: Sequence[str]) -
     rows, like = model._chat.tokenize_choices(choices), next(model._module.parameters())
     prompt = batches.collate([model._chat.prepare_inputs(request)], model._chat.padding_token, like)
     length, found = prompt["input_ids"].shape[1], np.empty(len(rows), np.float32)
-    order = sorted(range(len(rows)), key=lambda place: len(rows[place]))
+    order = sorted(range(len(rows)), key=lambda index: len(rows[index]))
     with torch.inference_mode():
         read = model._module(**prompt, use_cache=True, logits_to_keep=1)
         first = read.logits[0, -1].log_softmax(-1)
         for start in range(0, len(order), BEHIND):
-            places = order[start : start + BEHIND]
-            width = max(1, *(len(rows[place]) - 1 for place in places))
-            tokens = torch.tensor([[*rows[place][:-1], *[0] * width][:width] for place in places], device=like.device)
+            indices = order[start : start + BEHIND]
+            width = max(1, *(len(rows[index]) - 1 for index in indices))
+            tokens = torch.tensor([[*rows[index][:-1], *[0] * width][:width] for index in indices], device=like.device)
             cache = copy.deepcopy(read.past_key_values)
-            cache.batch_repeat_interleave(len(places))
-            mask = torch.ones(len(places), length + width, dtype=torch.long, device=like.device)
+            cache.batch_repeat_interleave(len(indices))
+            mask = torch.ones(len(indices), length + width, dtype=torch.long, device=like.device)
             logits = model._module(input_ids=tokens, past_key_values=cache, attention_mask=mask).logits.log_softmax(-1)
-            for number, place in enumerate(places):
-                row = rows[place]
+            for number, index in enumerate(indices):
+                row = rows[index]
                 after = torch.tensor(row[1:], device=like.device, dtype=torch.long)
                 rest = logits[number, : len(after)].gather(1, after[:, None]).sum()
-                found[place] = float(first[row[0]] + rest)
+                found[index] = float(first[row[0]] + rest)
     return found
 
 
 def brute_force(model: HfGenerator, request: Request, choices: Sequence[str]) -> Floats:
     """Log-probabilities (choices,) with the whole context once for every choice."""
     rows, prompt = model._chat.tokenize_choices(choices), model._chat.prepare_inputs(request)
-    order = sorted(range(len(rows)), key=lambda place: len(rows[place]))
+    order = sorted(range(len(rows)), key=lambda index: len(rows[index]))
     found = np.empty(len(rows), np.float32)
     for start in range(0, len(order), TOGETHER):
-        places = order[start : start + TOGETHER]
-        found[places] = together(model, prompt, [rows[place] for place in places])
+        indices = order[start : start + TOGETHER]
+        found[indices] = together(model, prompt, [rows[index] for index in indices])
     return found
 
 
@@ -222,7 +222,7 @@ def together(model: HfGenerator, prompt: batches.Inputs, rows: Sequence[tuple[in
     most = max(map(len, rows))
     with torch.inference_mode():
         logits = model._module(**batch, logits_to_keep=most).logits.log_softmax(-1)
-    values = [logits[place, -len(row) :].gather(1, torch.tensor(row)[:, None]).sum() for place, row in enumerate(rows)]
+    values = [logits[index, -len(row) :].gather(1, torch.tensor(row)[:, None]).sum() for index, row in enumerate(rows)]
     return np.array(values, np.float32)
 
 

@@ -9,12 +9,12 @@ from tempfile import TemporaryDirectory
 
 from PIL import Image
 
-from eyechart.classification.image_batches import closed_world_prompt, format_class_list, request_parts
-from eyechart.data.class_names import load_class_names
-from eyechart.data.imagenet_sample import open_sample
+from eyechart.classification.answers.image_batches import closed_world_prompt, format_class_list, request_parts
+from eyechart.data.labels.class_names import load_class_names
+from eyechart.data.readers.imagenet_sample import open_sample
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Request, Usage
 from eyechart.models.vllm.generator import VllmGenerator
-from eyechart.spec import parse_spec
 
 from .big_model import big_qwen3_vl
 from .paired import ratio

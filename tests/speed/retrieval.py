@@ -10,9 +10,9 @@ import numpy as np
 
 from eyechart.models.generation import generate_all
 from eyechart.models.hf.generator import HfGenerator
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Request, Until
 from eyechart.models.vllm.generator import VllmGenerator
-from eyechart.spec import parse_spec
 
 from .paired import Work, ratio, seconds
 from .posterior import IMAGE
@@ -42,7 +42,7 @@ class Bench:
         cut, whole = self.nodes("unique"), self.nodes("end")
         middle, least, most = ratio(self.score("unique"), self.score("end"), pairs)
         return (
-            f"{cut:,} tokens behind the prompt in the place of {whole:,}, {middle:.1f} times as fast "
+            f"{cut:,} tokens behind the prompt instead of {whole:,}, {middle:.1f} times as fast "
             f"({least:.1f}–{most:.1f})"
         )
 

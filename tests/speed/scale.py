@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from PIL import Image
 
-from eyechart.data.imagenet import synset_classes
+from eyechart.data.imagenet.classes import synset_classes
 from eyechart.models.types import Floats
 
 from .replayed import write_answers
@@ -77,12 +77,12 @@ def write_images(folder: Path, images: int) -> list[Path]:
     """Write a folder for each of ImageNet's classes; the images of a class are one file with many names."""
     paths = []
     for label, synset in enumerate(synset_classes()):
-        (place := folder / synset).mkdir(parents=True)
-        first = place / f"{synset}_0000.png"
+        (position := folder / synset).mkdir(parents=True)
+        first = position / f"{synset}_0000.png"
         Image.new("RGB", (8, 8), (label % 256, label // 256, 0)).save(first)
         paths.append(first)
         for number in range(1, images // CLASSES):
-            paths.append(place / f"{synset}_{number:04d}.png")
+            paths.append(position / f"{synset}_{number:04d}.png")
             os.link(first, paths[-1])
     return paths
 
@@ -90,7 +90,7 @@ def write_images(folder: Path, images: int) -> list[Path]:
 OPEN = """
 import sys, time
 from pathlib import Path
-from eyechart.data.folder import open_folder
+from eyechart.data.readers.folder import open_folder
 started = time.perf_counter(), time.process_time()
 dataset = open_folder(Path("data/imagenet/many"), "imagenet", "many", cache=Path("cache"))
 print(len(dataset.index), time.perf_counter() - started[0], time.process_time() - started[1])
@@ -111,8 +111,8 @@ def index(images: int = 50_000) -> Iterator[str]:
 ALIGN = """
 import time
 from pathlib import Path
-from eyechart.data.folder import open_folder
-from eyechart.data.label_files import ImageNames, align_labels, describe_mismatches, read_labels
+from eyechart.data.readers.folder import open_folder
+from eyechart.data.labels.label_files import ImageNames, align_labels, describe_mismatches, read_labels
 dataset = open_folder(Path("data/imagenet/many"), "imagenet", "many", cache=Path("cache"))
 images = ImageNames(dataset.index)
 for number in range(2):
@@ -185,11 +185,11 @@ def cases(count: int = 5000, images: int = 20) -> Iterator[str]:
         keys, options = list[str](), list[str]()
         for split in range(SPLITS):
             for number in range(images):
-                place = folder / "data" / "objects" / f"split{split}" / f"thing{number % 4}"
-                place.mkdir(parents=True, exist_ok=True)
-                Image.new("RGB", (8, 8), (split, number, 0)).save(place / f"{number}.png")
+                position = folder / "data" / "objects" / f"split{split}" / f"thing{number % 4}"
+                position.mkdir(parents=True, exist_ok=True)
+                Image.new("RGB", (8, 8), (split, number, 0)).save(position / f"{number}.png")
                 if not split:
-                    keys.append(f"{place.name}/{number}.png")
+                    keys.append(f"{position.name}/{number}.png")
         for number in range(count // SPLITS):
             answers = np.random.default_rng(number).integers(4, size=len(keys))
             lines = [f"{key},{answer}" for key, answer in zip(keys, answers, strict=True)]

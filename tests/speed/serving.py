@@ -10,9 +10,9 @@ from tempfile import TemporaryDirectory
 import torch
 
 from eyechart.models.served.openai import OpenAiGenerator
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Generator, Request
 from eyechart.models.vllm.generator import VllmGenerator
-from eyechart.spec import parse_spec
 from toybox.exam import groups, skills
 
 from ..vllm_server import serving

@@ -121,7 +121,7 @@ class SimulatedWorkers:
         worker.is_there = False
         self.losses += len(lost)
         self.schedule(self.now + AWAY, "back", number)
-        yield from (Ended(work_unit, "lost", first=place == 0) for place, work_unit in enumerate(lost))
+        yield from (Ended(work_unit, "lost", first=index == 0) for index, work_unit in enumerate(lost))
 
 
 def simulate(work: Work, count: int, lifetime: float = float("inf")) -> tuple[float, float, int]:

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from eyechart.data.dataset import Dataset
-from eyechart.data.file_index import IndexEntry, build_dataset
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.data.index.file_index import IndexEntry, build_dataset
 from eyechart.inference.engines import local
+from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Classifier, Floats, Identity
-from eyechart.spec import ModelSpec
 
 CLASSES = 1000
 

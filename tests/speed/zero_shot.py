@@ -14,14 +14,14 @@ import numpy as np
 import torch
 from PIL import Image
 
-from eyechart.data.class_names import load_class_names, load_templates
-from eyechart.data.imagenet_sample import open_sample
-from eyechart.inference.class_weights import class_weights, cosine_similarity
-from eyechart.inference.requests import ClassWeights, EncodeImages
-from eyechart.inference.runner import Runner
-from eyechart.inference.store import Store, Writer
+from eyechart.data.labels.class_names import load_class_names, load_templates
+from eyechart.data.readers.imagenet_sample import open_sample
+from eyechart.inference.requests.class_weights import class_weights, cosine_similarity
+from eyechart.inference.requests.row_requests import ClassWeights, EncodeImages
+from eyechart.inference.runner.runner import Runner
+from eyechart.inference.store.entries import Store, Writer
 from eyechart.models.open_clip.encoder import OpenClipEncoder
-from eyechart.spec import parse_spec
+from eyechart.models.spec import parse_spec
 
 CLASSES = 40
 ARCHITECTURE = {
@@ -46,19 +46,19 @@ class Bench:
 
     def checkpoint(self) -> Path:
         """Save the model as open_clip saves one."""
-        from eyechart.models.torchvision_repair import repair
+        from eyechart.models.runtime.torchvision_repair import repair
 
         repair()
         import open_clip
 
-        place = self.folder / "model"
-        place.mkdir()
+        index = self.folder / "model"
+        index.mkdir()
         torch.manual_seed(0)
         model = open_clip.CLIP(**ARCHITECTURE)
-        torch.save(model.state_dict(), place / "open_clip_pytorch_model.bin")
+        torch.save(model.state_dict(), index / "open_clip_pytorch_model.bin")
         config = {"model_cfg": ARCHITECTURE, "preprocess_cfg": PREPROCESSING}
-        (place / "open_clip_config.json").write_text(json.dumps(config), encoding="utf-8")
-        return place
+        (index / "open_clip_config.json").write_text(json.dumps(config), encoding="utf-8")
+        return index
 
     @cached_property
     def ours(self) -> OpenClipEncoder:
@@ -189,5 +189,5 @@ class Pictures(torch.utils.data.Dataset[tuple[torch.Tensor, int]]):
     def __len__(self) -> int:
         return len(self.data)
 
-    def __getitem__(self, place: int) -> tuple[torch.Tensor, int]:
-        return self.preprocess(Image.open(BytesIO(self.data[place])).convert("RGB")), place % CLASSES
+    def __getitem__(self, index: int) -> tuple[torch.Tensor, int]:
+        return self.preprocess(Image.open(BytesIO(self.data[index])).convert("RGB")), index % CLASSES

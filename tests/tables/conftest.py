@@ -14,24 +14,24 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from eyechart.classification.image_batches import make_batches
-from eyechart.classification.out_of_prompt import match_exactly, out_of_prompt_kinds
-from eyechart.classification.predictions import ClassPredictions, EpochPredictions, TextPredictions
-from eyechart.data.class_names import load_class_names
-from eyechart.inference.runner import Runner
-from eyechart.inference.store import Store
-from eyechart.metrics.yes_no import MEASURES
+from eyechart.classification.answers.class_predictions import ClassPredictions, EpochPredictions, TextPredictions
+from eyechart.classification.answers.image_batches import make_batches
+from eyechart.classification.answers.out_of_prompt import match_exactly, out_of_prompt_kinds
+from eyechart.data.labels.class_names import load_class_names
+from eyechart.evaluation.settings import Case
+from eyechart.inference.runner.runner import Runner
+from eyechart.inference.store.entries import Store
 from eyechart.models.registry import create_model
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Usage
 from eyechart.protocol.context import Context
 from eyechart.protocol.registry import get_protocol
-from eyechart.protocol.settings import Case
-from eyechart.records import DataRecord, File, Metric, ModelRecord, OutcomeCounts, Record, UsageRecord
-from eyechart.reports.figures import draw
-from eyechart.reports.render import to_csv
+from eyechart.reports.figures.registry import draw
 from eyechart.reports.runs import Runs, load
-from eyechart.reports.tables import tables
-from eyechart.spec import parse_spec
+from eyechart.reports.tables.registry import tables
+from eyechart.reports.tables.render import to_csv
+from eyechart.results.records import DataRecord, File, Metric, ModelRecord, OutcomeCounts, Record, UsageRecord
+from eyechart.statistics.yes_no import MEASURES
 
 NAMES, OPENAI = load_class_names("kisel").names, load_class_names("openai").names
 MODEL = "hf[toybox-mllm]"
@@ -63,8 +63,8 @@ class Session:
     def closed_world_plus(self, said: Said, mapped: Mapping[str, int], model: str = MODEL, **chosen: str) -> None:
         """The same answers, those out of the prompt as the classes they are mapped to."""
         texts, found = self.read(said)
-        places = np.array([mapped.get(text, place) for text, place in zip(texts, found.tolist(), strict=True)])
-        self.words("closed_world_plus", texts, places, self.kinds(texts, found), model, {}, chosen)
+        indices = np.array([mapped.get(text, index) for text, index in zip(texts, found.tolist(), strict=True)])
+        self.words("closed_world_plus", texts, indices, self.kinds(texts, found), model, {}, chosen)
 
     def replayed(self, said: Sequence[str], model: str) -> None:
         """A file of words, asked in CW and in CW+ as a benchmark asks a model."""
@@ -121,9 +121,9 @@ class Session:
     def kinds(self, texts: Sequence[str], found: np.ndarray) -> tuple[str, ...]:
         """What answers out of the prompt are."""
         outside = iter(
-            out_of_prompt_kinds([text for text, place in zip(texts, found, strict=True) if place < 0], NAMES, OPENAI)
+            out_of_prompt_kinds([text for text, index in zip(texts, found, strict=True) if index < 0], NAMES, OPENAI)
         )
-        return tuple("" if place >= 0 else next(outside) for place in found)
+        return tuple("" if index >= 0 else next(outside) for index in found)
 
     def words(self, protocol, texts, found, out, model, errors, chosen) -> None:
         """One case of answers in words, as it is recorded."""
@@ -133,9 +133,9 @@ class Session:
 
     def predictions(self, protocol, texts, found, out, errors, choices) -> ClassPredictions:
         """Answers in words with all that is known of them."""
-        requests, places = self.shown(choices)
+        requests, indices = self.shown(choices)
         spoken = TextPredictions(
-            completions=tuple(texts), classes=found, strict_classes=found, requests=requests, positions=places,
+            completions=tuple(texts), classes=found, strict_classes=found, requests=requests, positions=indices,
             usage=Usage(), out_of_prompt=out, is_mapped=protocol == "closed_world_plus",
         )  # fmt: skip
         variant = {
@@ -156,9 +156,9 @@ class Session:
             int(choices.get("images_per_request", "1")),
             choices.get("image_order", "random"),
         )
-        at = {row: (number, place) for number, rows in enumerate(cut) for place, row in enumerate(rows)}
-        requests, places = zip(*(at[row] for row in range(len(classes))), strict=True)
-        return np.array(requests), np.array(places)
+        at = {row: (number, index) for number, rows in enumerate(cut) for index, row in enumerate(rows)}
+        requests, indices = zip(*(at[row] for row in range(len(classes))), strict=True)
+        return np.array(requests), np.array(indices)
 
     def recorded(
         self, protocol: str, model: str, said: ClassPredictions | EpochPredictions, choices: Mapping[str, str] = {}
@@ -185,7 +185,7 @@ class Session:
     @staticmethod
     def right(changes: Mapping[int, int | str] = {}) -> list[int | str]:
         """Answers that ReGT calls right throughout, but for some changes by image."""
-        return [changes.get(place, each) for place, each in enumerate(RIGHT)]
+        return [changes.get(index, each) for index, each in enumerate(RIGHT)]
 
 
 @pytest.fixture
@@ -308,21 +308,21 @@ class Existing:
         self, model: str, source: str, said: Mapping[str, str], sets: Mapping[str, Any] = {}, **chosen: str
     ) -> None:
         pairs = [
-            (name, place, text[place : place + 2]) for name, text in said.items() for place in range(0, len(text), 2)
+            (name, index, text[index : index + 2]) for name, text in said.items() for index in range(0, len(text), 2)
         ]
         rows = [row for number, pair in enumerate(pairs) for row in self.rows(number, *pair)]
         usual = {"division_scope": "main", "reasoning": "direct", "detectors": "x[]+y[]", "threshold": "0.05"}
         self.bench.case("existence", model, source, rows=rows, sets=sets, **{**usual, **chosen})
 
-    def rows(self, number: int, name: str, place: int, said: str) -> Iterator[dict[str, Any]]:
+    def rows(self, number: int, name: str, index: int, said: str) -> Iterator[dict[str, Any]]:
         """Both questions of a pair; a set with an apostrophe is of the initial benchmark alone."""
         main, of = not name.endswith("'"), name.removesuffix("'")
         for question, expected, letter in zip(("positive", "negative"), ("yes", "no"), said, strict=True):
             word, error = WORD[letter], letter == "!"
             yield {
-                "key": f"{name}{place}", "target": expected, "prediction": word,
+                "key": f"{name}{index}", "target": expected, "prediction": word,
                 "correct": "" if error else int(word == expected), "subset": of, "error": "timeout" if error else "",
-                "pair": number, "category": place % 3, "category_name": "cat", "main": int(main), "present": 1,
+                "pair": number, "category": index % 3, "category_name": "cat", "main": int(main), "present": 1,
                 "question": question, "response": word,
             }  # fmt: skip
 

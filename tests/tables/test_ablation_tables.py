@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from eyechart.errors import ReportError
-from eyechart.reports.tables import tables
+from eyechart.reports.tables.registry import tables
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 CELLS = ("ImGT", "A", "S", "S+", "S-", "M", "M+", "M-")
@@ -58,30 +58,30 @@ def test_table_12_has_both_orders_with_the_change(session):
     assert float(same["A Δ low"]) < 11.8 < float(same["A Δ high"])
 
 
-def places(made, images):
+def indices(made, images):
     """The images at each place of a request of so many."""
-    _, place = made.shown({"images_per_request": images})
-    return {at: [row for row, there in enumerate(place) if there == at - 1] for at in (1, 5, 10)}
+    _, index = made.shown({"images_per_request": images})
+    return {at: [row for row, there in enumerate(index) if there == at - 1] for at in (1, 5, 10)}
 
 
 def test_table_13_follows_the_same_images_through_all_sizes(session):
     made = session()
-    last = places(made, "10")
+    last = indices(made, "10")
     changes = {"1": {}, "5": {last[10][0]: "a beast"}, "10": {last[1][0]: 7, last[10][0]: "a beast"}}
     for images, wrong in changes.items():
         made.closed_world(made.right(wrong), images_per_request=images)
     rows = {(row["Img Pos."], row["Batch"]): row for row in made.rows("T13")}
-    assert list(rows) == [(place, batch) for place in ("1", "5", "10") for batch in ("1", "5", "10")]
+    assert list(rows) == [(index, batch) for index in ("1", "5", "10") for batch in ("1", "5", "10")]
     assert [rows["10", batch]["OOP"] for batch in ("1", "5", "10")] == ["0", "1", "1"]
     assert [rows["10", batch]["OOP Δ"] for batch in ("1", "5", "10")] == ["", "+1", "+1"]
     assert [rows["1", batch]["OOP"] for batch in ("1", "5", "10")] == ["0", "0", "0"]
-    assert {rows[place, "1"]["A n"] for place in ("1", "5")} == {"2"}  # 18 images: ten and eight
+    assert {rows[index, "1"]["A n"] for index in ("1", "5")} == {"2"}  # 18 images: ten and eight
     assert rows["10", "1"]["A n"] == "1"
 
 
 def test_the_changes_of_table_13_are_from_the_smallest_requests(session):
     made = session()
-    first = places(made, "10")[1]
+    first = indices(made, "10")[1]
     wrong = next(row for row in first if row not in (11, 17))  # on N nothing is wrong
     made.closed_world(made.right(), images_per_request="1")
     made.closed_world(made.right({wrong: 7}), images_per_request="10")

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from eyechart.reports.classification.pages import single_labels
+from eyechart.classification.tables.class_pages import single_labels
 
 
 def test_several_labels_of_one_group_of_equivalent_classes_are_a_single_label() -> None:

@@ -13,19 +13,19 @@ import pytest
 import eyechart
 from eyechart.cli import main
 from eyechart.errors import ReportError
-from eyechart.gate.baselines import write_baselines
-from eyechart.gate.value_texts import format_points
-from eyechart.gate.verdicts import DEFAULT_RULE, VERDICTS, Rule
-from eyechart.metrics.significance import holm
-from eyechart.records import read_run
-from eyechart.reports.compare import comparison_tables, match_models, match_runs
-from eyechart.reports.evidence_io import read_cases
-from eyechart.reports.render import NumberCell
+from eyechart.gate.baselines.baseline_files import write_baselines
+from eyechart.gate.baselines.stored_cases import read_cases
+from eyechart.gate.verdicts.decide import DEFAULT_RULE, VERDICTS, Rule
+from eyechart.gate.verdicts.value_texts import format_points
+from eyechart.reports.comparison.run_comparison import comparison_tables, match_models, match_runs
+from eyechart.reports.tables.render import NumberCell
+from eyechart.results.records import read_run
+from eyechart.statistics.significance import holm
 
 CONSE, CLIP, TIMM = "conse[]", "open_clip[ViT-B-32,pretrained=laion2b_s34b_b79k]", "timm[tf_efficientnet_lite0]"
 PROTOCOLS = {CONSE: "zero_shot", CLIP: "zero_shot", TIMM: "supervised"}
 SIZE, WRONG = 120, 999
-TRUTHS = tuple((place, (place,) if place % 3 else (place, place + 1), None) for place in range(SIZE))
+TRUTHS = tuple((index, (index,) if index % 3 else (index, index + 1), None) for index in range(SIZE))
 RELABELLED = ((0, (0, 2), None), *TRUTHS[1:])
 
 
@@ -35,8 +35,8 @@ def run(make_run):
 
     def run(name, wrong, truths=TRUTHS, labels=("ImGT", "ReGT"), **how):
         said = {
-            model: (PROTOCOLS[model], [WRONG if row in places else truth[0] for row, truth in enumerate(truths)])
-            for model, places in wrong.items()
+            model: (PROTOCOLS[model], [WRONG if row in indices else truth[0] for row, truth in enumerate(truths)])
+            for model, indices in wrong.items()
         }
         return make_run(name, models=said, truths=truths, labels=labels, **how)
 
@@ -56,9 +56,9 @@ def pair(run):
     return lambda seed: tuple(pair(seed))
 
 
-def rows(*places, specs=None):
+def rows(*indices, specs=None):
     """The rows, by what they are about, as plain values."""
-    made = comparison_tables(match_models(places, specs) if specs else match_runs(places))[0]
+    made = comparison_tables(match_models(indices, specs) if specs else match_runs(indices))[0]
     cells = [dict(zip(made.columns, map(plain, row), strict=True)) for row in made.rows]
     return {(row["Case"], row["Protocol"], row["Metric"], row["Labels"], row["Subset"]): row for row in cells}
 
@@ -67,8 +67,8 @@ def plain(cell):
     return cell.value if isinstance(cell, NumberCell) else cell
 
 
-def notes(*places):
-    return "\n".join(comparison_tables(match_runs(places))[0].notes)
+def notes(*indices):
+    return "\n".join(comparison_tables(match_runs(indices))[0].notes)
 
 
 def change(found):
@@ -105,7 +105,7 @@ def test_exchanged_runs_turn_changes_around_and_keep_p(pair, seed):
 
 def test_exchanged_runs_turn_intervals_around(pair):
     one, other = pair(9)
-    forth, back = (change(match_runs(places)).ci for places in ((one, other), (other, one)))
+    forth, back = (change(match_runs(indices)).ci for indices in ((one, other), (other, one)))
     assert forth == pytest.approx([-end for end in reversed(back)])
 
 
@@ -122,11 +122,11 @@ def test_a_run_has_no_difference_from_itself(pair, seed):
 def test_other_names_and_another_order_of_the_samples_change_nothing(run):
     order = np.random.default_rng(0).permutation(SIZE).tolist()
     wrong = [{3, 5, 8, 13}, {5, *range(20, 40)}]
-    first = [run(f"first{place}", {CONSE: each}) for place, each in enumerate(wrong)]
+    first = [run(f"first{index}", {CONSE: each}) for index, each in enumerate(wrong)]
     shuffled = tuple(TRUTHS[row] for row in order)
     moved = [{order.index(row) for row in each} for each in wrong]
-    second = [run(f"second{place}", {CONSE: each}, shuffled) for place, each in enumerate(moved)]
-    kept, again = (shares(rows(*places)) for places in (first, second))
+    second = [run(f"second{index}", {CONSE: each}, shuffled) for index, each in enumerate(moved)]
+    kept, again = (shares(rows(*indices)) for indices in (first, second))
     assert kept == again
 
 
@@ -175,9 +175,9 @@ def test_what_is_a_loss_can_be_chosen(run, rule, word):
 
 def test_rounds_are_paired_by_their_draws(session):
     folders = []
-    for name, places in (("one", range(3)), ("other", range(3, 9))):
+    for name, indices in (("one", range(3)), ("other", range(3, 9))):
         begun = session(name=name)
-        begun.multiple_choice("random", [begun.right(dict.fromkeys(places, "no")) for _ in range(3)])
+        begun.multiple_choice("random", [begun.right(dict.fromkeys(indices, "no")) for _ in range(3)])
         begun.pool()
         folders.append(begun.folder)
     found = [row for key, row in rows(*folders).items() if key[2] == "mc_acc"]
@@ -217,17 +217,17 @@ def baseline(tmp_path):
 
 def test_a_baseline_stands_for_a_run(run, baseline):
     folder = run("a", {CONSE: {4}})
-    place = baseline(folder)
-    told = notes(place, folder)
+    index = baseline(folder)
+    told = notes(index, folder)
     assert "weights: 11111111 before, 00000000 after." in told
     assert "torch: 2.0 before" in told
-    assert rows(next(place.rglob("*.json")), folder / "records.json").keys() == rows(folder, folder).keys()
+    assert rows(next(index.rglob("*.json")), folder / "records.json").keys() == rows(folder, folder).keys()
 
 
 def test_other_data_are_refused_with_what_differs(run):
-    places = run("a", {CONSE: ()}), run("b", {CONSE: ()}, TRUTHS[:60])
+    indices = run("a", {CONSE: ()}), run("b", {CONSE: ()}, TRUTHS[:60])
     with pytest.raises(ReportError, match=r"cannot be compared\. .*fingerprint: .* before, .* after; .*samples: 120"):
-        comparison_tables(match_runs(places))
+        comparison_tables(match_runs(indices))
 
 
 @pytest.mark.parametrize(
@@ -237,26 +237,26 @@ def test_other_data_are_refused_with_what_differs(run):
      ({"variant": {"parser_version": "words 2"}}, r"parser_version: \w+ before, words 2 after")],
 )  # fmt: skip
 def test_other_labels_and_another_parser_are_refused(run, how, said):
-    places = run("a", {CONSE: ()}), run("b", {CONSE: ()}, **how)
+    indices = run("a", {CONSE: ()}), run("b", {CONSE: ()}, **how)
     with pytest.raises(ReportError, match=said):
-        comparison_tables(match_runs(places))
+        comparison_tables(match_runs(indices))
 
 
 def test_a_ground_truth_of_one_run_alone_is_said_and_the_others_are_compared(run):
-    places = run("a", {CONSE: {1}}), run("b", {CONSE: {1}}, labels=("ImGT",))
-    assert {key[3] for key in rows(*places)} == {"ImGT"}
-    assert re.search(r"has a value only before: (\S+ \(\S*ReGT(, \S+)?\)(, )?)+\.", notes(*places))
+    indices = run("a", {CONSE: {1}}), run("b", {CONSE: {1}}, labels=("ImGT",))
+    assert {key[3] for key in rows(*indices)} == {"ImGT"}
+    assert re.search(r"has a value only before: (\S+ \(\S*ReGT(, \S+)?\)(, )?)+\.", notes(*indices))
 
 
 def test_a_refused_case_leaves_the_others(run):
     wrong = {CONSE: {1}, TIMM: {2}}
-    places = (
+    indices = (
         run("a", wrong, variant={"parser_version": "words 1"}),
         run("b", wrong, variant={"parser_version": "words 2"}),
     )
-    assert {key[0] for key in rows(*places)} == {f"imagenet/val/{TIMM}"}
+    assert {key[0] for key in rows(*indices)} == {f"imagenet/val/{TIMM}"}
     assert f"imagenet/val/{CONSE} (zero_shot) is not compared: parser_version: words 1 before, words 2 after." in notes(
-        *places
+        *indices
     )
 
 
@@ -313,20 +313,20 @@ def test_what_is_neither_run_nor_baseline_is_refused(tmp_path):
 
 
 def test_the_command_writes_every_format(run, capsys):
-    places = [str(run("a", {CONSE: ()})), str(run("b", {CONSE: {*range(9)}}))]
-    assert main(["compare", *places]) == 0
+    indices = [str(run("a", {CONSE: ()})), str(run("b", {CONSE: {*range(9)}}))]
+    assert main(["compare", *indices]) == 0
     assert "| exact McNemar" in capsys.readouterr().out
-    assert main(["compare", *places, "--format", "tex"]) == 0
+    assert main(["compare", *indices, "--format", "tex"]) == 0
     assert r"\toprule" in capsys.readouterr().out
-    assert main(["compare", *places, "--format", "csv"]) == 0
+    assert main(["compare", *indices, "--format", "csv"]) == 0
     read = csv.DictReader(StringIO(capsys.readouterr().out))
     first = next(row for row in read if row["Test"] == "exact McNemar")
     assert (first["before"], first["Δ"], first["Lost"]) == ("a (2026-01-01 00:00:00 UTC)", "-7.50", "9")
 
 
-@pytest.mark.parametrize("places", [["a"], ["a", "b", "c"], ["a", "b", "c", "--models", "x", "y"]])
-def test_one_run_alone_and_three_are_a_wrong_use(places, capsys):
-    assert main(["compare", *places]) == 2
+@pytest.mark.parametrize("indices", [["a"], ["a", "b", "c"], ["a", "b", "c", "--models", "x", "y"]])
+def test_one_run_alone_and_three_are_a_wrong_use(indices, capsys):
+    assert main(["compare", *indices]) == 2
     assert "two runs, or one and --models SPEC SPEC" in capsys.readouterr().err
 
 
@@ -348,7 +348,7 @@ def test_both_n_are_shown_where_errors_left_fewer_samples(run):
     assert "answered" not in {row[2] for row in same.rows}
 
 
-GROUPED = tuple((place // 12, (place // 12,), None) for place in range(SIZE))  # ten classes of twelve images
+GROUPED = tuple((index // 12, (index // 12,), None) for index in range(SIZE))  # ten classes of twelve images
 
 
 @pytest.fixture

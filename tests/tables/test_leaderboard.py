@@ -9,15 +9,15 @@ import pytest
 
 from eyechart.cli import main
 from eyechart.errors import ReportError
-from eyechart.records import read_run
-from eyechart.reports.evidence_io import read_cases
-from eyechart.reports.leaderboard import RankedMetric, compare_pair, leaderboards, select_metric
-from eyechart.reports.render import NumberCell
+from eyechart.gate.baselines.stored_cases import read_cases
+from eyechart.reports.comparison.leaderboard import RankedMetric, compare_pair, leaderboards, select_metric
 from eyechart.reports.runs import load
+from eyechart.reports.tables.render import NumberCell
+from eyechart.results.records import read_run
 
 CLIP, TIMM = "open_clip[ViT-B-32,pretrained=laion2b_s34b_b79k]", "timm[a]"
 SIZE, WRONG = 120, 999
-TRUTHS = tuple((place, (place,) if place % 3 else (place, place + 1), None) for place in range(SIZE))
+TRUTHS = tuple((index, (index,) if index % 3 else (index, index + 1), None) for index in range(SIZE))
 CHAIN = {"conse[a]": range(0), "conse[b]": range(4), "conse[c]": range(8), "conse[d]": range(12)}
 
 
@@ -27,8 +27,8 @@ def run(make_run):
 
     def run(wrong, name="run", **how):
         said = {
-            model: ("supervised" if model.startswith("timm") else "zero_shot", answers({*places}))
-            for model, places in wrong.items()
+            model: ("supervised" if model.startswith("timm") else "zero_shot", answers({*indices}))
+            for model, indices in wrong.items()
         }
         return make_run(name, models=said, truths=TRUTHS, labels=("ImGT", "ReGT"), **how)
 
@@ -65,21 +65,21 @@ def test_a_rank_is_harder_to_leave_with_a_smaller_alpha(run):
 @pytest.mark.deep
 def test_the_order_given_does_not_matter(run):
     found = [
-        boards(run({name: CHAIN[name] for name in order}, f"run{place}"))[0].rows
-        for place, order in enumerate([*permutations(CHAIN)][::5])
+        boards(run({name: CHAIN[name] for name in order}, f"run{index}"))[0].rows
+        for index, order in enumerate([*permutations(CHAIN)][::5])
     ]
     assert all(rows == found[0] for rows in found)
 
 
 def test_the_order_of_runs_does_not_matter(run):
-    folders = [run({name: places}, f"run{place}") for place, (name, places) in enumerate(CHAIN.items())]
+    folders = [run({name: indices}, f"run{index}") for index, (name, indices) in enumerate(CHAIN.items())]
     assert boards(*folders)[0].rows == boards(*reversed(folders))[0].rows == boards(run(CHAIN))[0].rows
 
 
 @pytest.mark.parametrize("names", list(permutations("xyz")))
 def test_equal_numbers_begin_a_rank_together_whatever_they_are_called(run, names):
     wrong = (range(8), range(16), range(8, 24))  # the second is surely worse than the first, the third is not
-    models = {f"conse[{name}]": places for name, places in zip(names, wrong, strict=True)}
+    models = {f"conse[{name}]": indices for name, indices in zip(names, wrong, strict=True)}
     assert [*ranks(run(models)).values()] == [1, 2, 2]
 
 
@@ -145,7 +145,7 @@ def test_numbers_alone_are_compared_by_their_intervals_and_it_is_said(run, make_
 
 def test_draws_by_another_seed_are_of_other_samples(session):
     begun = session()
-    begun.multiple_choice("random", [begun.right({place: "no"}) for place in range(3)])
+    begun.multiple_choice("random", [begun.right({index: "no"}) for index in range(3)])
     begun.pool()
     (one,) = (select_metric(each, RankedMetric("mc_acc", "ReGT", "all")) for each in read_cases(begun.folder).values())
     methods = [compare_pair(one, msgspec.structs.replace(one, seed=seed)).method for seed in (one.seed, one.seed + 1)]

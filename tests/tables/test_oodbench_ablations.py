@@ -7,7 +7,7 @@ from msgspec import structs
 
 from eyechart.errors import ReportError
 from eyechart.protocol.registry import get_protocol
-from eyechart.records import SubsetTiming
+from eyechart.results.records import SubsetTiming
 
 GOOD, POOR, DEAF = "yn", "ny", "nn"
 ID = {"ID": GOOD * 4}

@@ -6,10 +6,10 @@ import pytest
 
 from eyechart.cli import main
 from eyechart.errors import ReportError
-from eyechart.metrics.degradation import degradation
-from eyechart.reports.oodbench.degradation import PERMUTATION, comparable_sets, compute_degradation
-from eyechart.reports.oodbench.pair_frames import CONFUSION, read_pairs
-from eyechart.reports.tables import tables
+from eyechart.oodbench.statistics.degradation import degradation
+from eyechart.oodbench.tables.degradation_tables import PERMUTATION, comparable_sets, compute_degradation
+from eyechart.oodbench.tables.pair_frames import CONFUSION, read_pairs
+from eyechart.reports.tables.registry import tables
 
 GOOD, POOR, DEAF = "yn", "ny", "nn"
 MEASURES = ["Accuracy", "F1", "Precision", "Recall", "MCC"]

@@ -5,8 +5,8 @@ from functools import partial
 import pytest
 
 from eyechart.errors import ReportError
-from eyechart.metrics.intervals import wilson
-from eyechart.reports.figures import draw
+from eyechart.reports.figures.registry import draw
+from eyechart.statistics.intervals import wilson
 
 FIGURES = ("oodbench-F2", "oodbench-F6", "oodbench-F8")
 # Set, category, main; then what two models say of each: both answers, "y" right, "n" wrong, "?" unparsed, "e" an error.
@@ -29,11 +29,11 @@ def divided():
     ]
 
 
-def answer(pair, row, place, said):
+def answer(pair, row, index, said):
     """A question's row: the positive one is to be answered yes."""
-    expected = ("yes", "no")[place]
-    given = {"y": expected, "n": ("no", "yes")[place], "?": "", "e": ""}[said]
-    more = {"question": ("positive", "negative")[place], "category_name": row["name"], "subset": row["set"]}
+    expected = ("yes", "no")[index]
+    given = {"y": expected, "n": ("no", "yes")[index], "?": "", "e": ""}[said]
+    more = {"question": ("positive", "negative")[index], "category_name": row["name"], "subset": row["set"]}
     shared = {"target": expected, "prediction": given, "correct": "" if said == "e" else int(said == "y")}
     return {**row, "pair": pair, **more, **shared, "error": "refused" * (said == "e")}
 
@@ -41,8 +41,8 @@ def answer(pair, row, place, said):
 def answered(model):
     """The rows of a model's answers."""
     rows = divided()
-    given = [(pair, place, said) for pair, row in enumerate(PAIRS) for place, said in enumerate(row[3 + model])]
-    return [answer(pair, rows[pair], place, said) for pair, place, said in given]
+    given = [(pair, index, said) for pair, row in enumerate(PAIRS) for index, said in enumerate(row[3 + model])]
+    return [answer(pair, rows[pair], index, said) for pair, index, said in given]
 
 
 @pytest.fixture
@@ -106,8 +106,8 @@ def test_pairs_of_one_image_are_one_unit_of_the_shares_they_cover(bench):
     for name, images in (("apart", 6), ("together", 3)):
         rows = [
             answer(pair, {"key": f"k{pair % images}", "category": pair, "name": "cat", "set": "OOD-S", "main": 1,
-                          "present": 1}, place, "yn"[pair % images % 2 == 0])
-            for pair in range(6) for place in (0, 1)
+                          "present": 1}, index, "yn"[pair % images % 2 == 0])
+            for pair in range(6) for index in (0, 1)
         ]  # fmt: skip
         bench.case("existence", f"hf[{name}]", rows=rows, files={"division": divided()}, detectors=name)
     for row in bench.rows("oodbench-F6"):

@@ -4,12 +4,12 @@ import pytest
 from msgspec import structs
 
 from eyechart.errors import ReportError
-from eyechart.metrics.degenerate_intervals import share_interval
-from eyechart.records import SubsetTiming
-from eyechart.reports.oodbench.architectures import find_architecture
-from eyechart.reports.render import RENDERERS
+from eyechart.oodbench.tables.architectures import find_architecture
 from eyechart.reports.runs import load
-from eyechart.reports.tables import tables
+from eyechart.reports.tables.registry import tables
+from eyechart.reports.tables.render import RENDERERS
+from eyechart.results.records import SubsetTiming
+from eyechart.statistics.degenerate_intervals import share_interval
 
 GOOD, POOR = "yn", "ny"
 COCO = {"ID": GOOD * 8 + "nn" * 2, "OOD-S": GOOD * 3 + POOR * 7, "OOD-H": "nn" * 4}

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from eyechart.cli import main
-from eyechart.reports.figures import draw
+from eyechart.reports.figures.registry import draw
 
 pytestmark = pytest.mark.deep
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from eyechart.errors import ReportError
-from eyechart.reports.render import to_csv
-from eyechart.reports.tables import tables
+from eyechart.reports.tables.registry import tables
+from eyechart.reports.tables.render import to_csv
 
 pytestmark = pytest.mark.deep
 
@@ -24,8 +24,8 @@ def division(flags="00"):
     """Ten pairs a set; of the hard samples, one is listed in OOD-H, and all detectors fail on the last one."""
     rows = []
     for pair in range(30):
-        name, place = SETS[pair // 10], pair % 10
-        key = "OOD-H 0" if (name, place) == ("Hard", 0) else f"{name} {place}"
+        name, index = SETS[pair // 10], pair % 10
+        key = "OOD-H 0" if (name, index) == ("Hard", 0) else f"{name} {index}"
         fails = "22" if name == "OOD-H" or pair == 29 else "00"
         rows.append({"pair": pair, "key": key, "category": 1, "name": "cat", "set": name, "main": 1, "present": 1,
                      "flags": fails})  # fmt: skip

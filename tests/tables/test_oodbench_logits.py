@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.errors import ReportError
-from eyechart.reports.figures import draw
-from eyechart.reports.oodbench.logits import order_statistic_shares, quantiles
+from eyechart.oodbench.tables.logits import order_statistic_shares, quantiles
+from eyechart.reports.figures.registry import draw
 
 BIN = ("what", "name", "present", "low", "high", "count")
 LOGITS = (

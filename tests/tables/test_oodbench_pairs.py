@@ -8,11 +8,11 @@ import pytest
 from msgspec import structs
 
 from eyechart.errors import ReportError
-from eyechart.metrics.yes_no import NO, UNPARSED, YES
-from eyechart.oodbench.metrics import measure_estimates, share_estimates
-from eyechart.records import File
-from eyechart.reports.oodbench.pages import existence_page
-from eyechart.reports.oodbench.pair_frames import CONFUSION, COUNTS, page_pairs, pairs_sha256, read_pairs
+from eyechart.oodbench.metrics.pair_estimates import measure_estimates, share_estimates
+from eyechart.oodbench.tables.pair_frames import CONFUSION, COUNTS, page_pairs, pairs_sha256, read_pairs
+from eyechart.oodbench.tables.pair_pages import existence_page
+from eyechart.results.records import File
+from eyechart.statistics.yes_no import NO, UNPARSED, YES
 
 SAID = {"OOD-H": "yn" * 5 + "ny" * 2 + "y?" + "!n", "ID": "yn" * 6 + "nn", "OOD-H'": "yy"}
 

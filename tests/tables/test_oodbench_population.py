@@ -9,7 +9,7 @@ import pytest
 
 from eyechart.cli import main
 from eyechart.errors import ReportError
-from eyechart.oodbench.division_files import DetectorEntry, DivisionFile, PairEntry
+from eyechart.oodbench.division.division_files import DetectorEntry, DivisionFile, PairEntry
 
 # Two hundred pairs out of distribution of as many images, and what is no part of them.
 OOD = [

@@ -3,7 +3,7 @@
 import pytest
 
 from eyechart.errors import ReportError
-from eyechart.records import SubsetTiming
+from eyechart.results.records import SubsetTiming
 
 SETS = ("ID", "OOD-S", "OOD-H")
 

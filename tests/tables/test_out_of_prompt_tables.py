@@ -5,7 +5,7 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from eyechart.errors import ReportError
-from eyechart.reports.tables import tables
+from eyechart.reports.tables.registry import tables
 
 # Images of S+, S- and N: Wrong, Abstain and, since "ferret" is in "black-footed ferret", Partial.
 OUTSIDE = {0: "a beast", 2: "I don't know", 11: "ferret"}

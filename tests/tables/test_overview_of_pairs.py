@@ -5,7 +5,7 @@ from io import StringIO
 
 import pytest
 
-from eyechart.reports.overview import aggregate, overview_tables, write_overview
+from eyechart.reports.overview.write_overview import aggregate, overview_tables, write_overview
 
 PROGRESSION = [(f"{stage}_acc", "ID", 0.9, 30, (0.7, 1.0), "bootstrap") for stage in "ecl"]
 

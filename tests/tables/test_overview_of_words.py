@@ -5,9 +5,9 @@ from io import StringIO
 
 import pytest
 
-from eyechart.reports.overview import aggregate, overview_tables
-from eyechart.reports.render import RENDERERS
-from eyechart.reports.tables import tables as table
+from eyechart.reports.overview.write_overview import aggregate, overview_tables
+from eyechart.reports.tables.registry import tables as table
+from eyechart.reports.tables.render import RENDERERS
 
 
 @pytest.fixture

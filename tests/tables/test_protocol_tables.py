@@ -3,8 +3,8 @@
 import pytest
 
 from eyechart.errors import ReportError
-from eyechart.reports.render import to_markdown
-from eyechart.reports.tables import tables
+from eyechart.reports.tables.registry import tables
+from eyechart.reports.tables.render import to_markdown
 
 OUTSIDE = {0: "a beast", 2: "I don't know"}
 MAPPED = {"a beast": 356, "I don't know": 7}

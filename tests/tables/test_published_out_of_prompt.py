@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.classification.class_mapping import embed_class_names, nearest_classes
-from eyechart.data.class_names import load_class_names
+from eyechart.classification.answers.class_mapping import embed_class_names, nearest_classes
+from eyechart.data.labels.class_names import load_class_names
 from eyechart.models.registry import create_model
+from eyechart.models.spec import parse_spec
 from eyechart.parsers import class_name, json_answers
-from eyechart.spec import parse_spec
 
 pytestmark = pytest.mark.deep
 
@@ -83,12 +83,12 @@ class Model:
         """All images of a category: first the answers out of the prompt, the mapped ones ahead, then the right ones."""
         images, outside, mapped = (int(self.counts[cell][name] or 0) for name in ("images", "OOP", "mapped"))
         right = 0 if cell == "N" else self.hits(f"ReGT {cell}", self.plain)
-        for place in range(images):
-            if place < outside:
+        for index in range(images):
+            if index < outside:
                 text = next(texts)
-                self.add(cell, text, self.mapped[text], hit=place < mapped, outside=True)
+                self.add(cell, text, self.mapped[text], hit=index < mapped, outside=True)
             else:
-                self.add(cell, NAMES[IN_PROMPT], IN_PROMPT, hit=place - outside < right, outside=False)
+                self.add(cell, NAMES[IN_PROMPT], IN_PROMPT, hit=index - outside < right, outside=False)
 
     def add(self, cell: str, text: str, said: int, *, hit: bool, outside: bool) -> None:
         """One image: its labels put what is said right or wrong, and its original label too, as long as it should."""

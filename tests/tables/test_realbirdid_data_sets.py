@@ -14,9 +14,9 @@ GENERA = [{"genus": "Corvus", "species": 3, **GENUS}, {"genus": "Larus", "specie
 SHOWN = [("o1", "answerable", "Corvus corax", 4)] * 2 + [("o2", "answerable", "Larus argentatus", 2)]
 SHOWN += [("o3", "unanswerable", "", 4), ("o4", "unanswerable", "", 0)]
 ROWS = [
-    {"key": place, "target": "", "prediction": "", "correct": "", "subset": subset, "error": "", "observation": of,
+    {"key": index, "target": "", "prediction": "", "correct": "", "subset": subset, "error": "", "observation": of,
      "species": species, "genus": "Corvus", "reason": "", "range.candidates": listed}
-    for place, (of, subset, species, listed) in enumerate(SHOWN)
+    for index, (of, subset, species, listed) in enumerate(SHOWN)
 ]  # fmt: skip
 DAYS = {
     "o1": ("2019-05-31", "2020-01-01"),
@@ -25,8 +25,8 @@ DAYS = {
     "o4": ("", ""),
 }
 DATES = [
-    {"key": place, "observation": of, "subset": subset, "observed": DAYS[of][0], "created": DAYS[of][1]}
-    for place, (of, subset, *_) in enumerate(SHOWN)
+    {"key": index, "observation": of, "subset": subset, "observed": DAYS[of][0], "created": DAYS[of][1]}
+    for index, (of, subset, *_) in enumerate(SHOWN)
 ]
 
 

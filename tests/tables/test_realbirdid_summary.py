@@ -5,7 +5,7 @@ import re
 import pytest
 
 from eyechart.errors import ReportError
-from eyechart.reports.render import RENDERERS
+from eyechart.reports.tables.render import RENDERERS
 
 # Table 2 of arXiv 2603.27033: IG and UA/A, in per cent.
 ENCODERS = {

@@ -2,12 +2,12 @@
 
 import pytest
 
-from eyechart.classification.multiple_choice import CLOSED_WORLD, SETTINGS
+from eyechart.classification.protocols.multiple_choice import CLOSED_WORLD, SETTINGS
 from eyechart.errors import ReportError
-from eyechart.metrics.intervals import t_interval
-from eyechart.reports.overview import overview_tables as overview
-from eyechart.reports.render import to_markdown
-from eyechart.reports.tables import tables
+from eyechart.reports.overview.write_overview import overview_tables as overview
+from eyechart.reports.tables.registry import tables
+from eyechart.reports.tables.render import to_markdown
+from eyechart.statistics.intervals import t_interval
 
 ROWS = [*SETTINGS, f"{CLOSED_WORLD} (CW)"]
 CELLS = ("ImGT", "A", "S", "S+", "S-", "M", "M+", "M-")

@@ -5,9 +5,9 @@ import csv
 import numpy as np
 import pytest
 
-from eyechart.metrics.intervals import t_interval
-from eyechart.reports.render import to_markdown
-from eyechart.reports.tables import tables
+from eyechart.reports.tables.registry import tables
+from eyechart.reports.tables.render import to_markdown
+from eyechart.statistics.intervals import t_interval
 
 IMAGES, REANNOTATED, WRONG = 500, 400, 999
 WEASELS = (356, 357, 358, 359)
@@ -15,23 +15,23 @@ CLASSES = (*WEASELS, *range(6))
 SETTINGS = ("ImGT + random", "ReGT + random", "ReGT + text")
 
 
-def truth(place):
+def truth(index):
     """An image's original label, its new labels and those of the weasel study; some have none of one of them."""
-    old = CLASSES[place % len(CLASSES)]
-    other = CLASSES[(place + 1) % len(CLASSES)]
-    new = [(old,), (old,), (other,), (old, other), (other, 17), ()][place % 6] if place < REANNOTATED else None
-    study = ((old if place % 3 else other),) if old in WEASELS and place < 450 else None
-    return (-1 if place % 50 == 7 else old), new, study
+    old = CLASSES[index % len(CLASSES)]
+    other = CLASSES[(index + 1) % len(CLASSES)]
+    new = [(old,), (old,), (other,), (old, other), (other, 17), ()][index % 6] if index < REANNOTATED else None
+    study = ((old if index % 3 else other),) if old in WEASELS and index < 450 else None
+    return (-1 if index % 50 == 7 else old), new, study
 
 
-TRUTHS = tuple(truth(place) for place in range(IMAGES))
+TRUTHS = tuple(truth(index) for index in range(IMAGES))
 
 
 def said(share_right, seed):
     """The original labels, but for a random share of wrong answers, which is larger on the images not reannotated."""
     draws = np.random.default_rng(seed).random(IMAGES)
-    limit = [share_right if place < REANNOTATED else share_right / 2 for place in range(IMAGES)]
-    return [CLASSES[place % len(CLASSES)] if draws[place] < limit[place] else WRONG for place in range(IMAGES)]
+    limit = [share_right if index < REANNOTATED else share_right / 2 for index in range(IMAGES)]
+    return [CLASSES[index % len(CLASSES)] if draws[index] < limit[index] else WRONG for index in range(IMAGES)]
 
 
 @pytest.fixture(scope="module")

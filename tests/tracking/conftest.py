@@ -11,7 +11,7 @@ HEADER, BLOCK, WHOLE, LAST = 7, 32768, 1, 4  # of the log format of LevelDB, in 
 
 
 @pytest.fixture(autouse=True)
-def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def indices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder to run in, where every client stores, whatever the environment of the tests says."""
     folder = tmp_path / "tracked"
     folder.mkdir()
@@ -30,14 +30,14 @@ def wandb_records(path: Path) -> Iterator[Any]:
     """The records of a run that wandb wrote offline, or has written so far."""
     from wandb.proto.wandb_internal_pb2 import Record
 
-    data, place, parts = path.read_bytes(), HEADER, b""
-    while place + HEADER <= len(data):
-        if (left := BLOCK - place % BLOCK) < HEADER:
-            place += left
+    data, index, parts = path.read_bytes(), HEADER, b""
+    while index + HEADER <= len(data):
+        if (left := BLOCK - index % BLOCK) < HEADER:
+            index += left
             continue
-        size, kind = int.from_bytes(data[place + 4 : place + 6], "little"), data[place + 6]
-        parts += data[place + HEADER : place + HEADER + size]
-        if (place := place + HEADER + size) > len(data):
+        size, kind = int.from_bytes(data[index + 4 : index + 6], "little"), data[index + 6]
+        parts += data[index + HEADER : index + HEADER + size]
+        if (index := index + HEADER + size) > len(data):
             return  # the rest is not written yet
         if kind in (WHOLE, LAST):
             yield Record.FromString(parts)

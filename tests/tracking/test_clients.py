@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from eyechart.gate.verdict_file import SessionVerdicts, summarise_session
-from eyechart.gate.verdicts import Rule
-from eyechart.records import Record, read_run
-from eyechart.reports.compare import compare_sides, match_runs
-from eyechart.tracking.mlflow_tracker import valid_names
-from eyechart.tracking.runs import metric_name, track_run
+from eyechart.gate.verdicts.decide import Rule
+from eyechart.gate.verdicts.verdict_file import SessionVerdicts, summarise_session
+from eyechart.reports.comparison.run_comparison import compare_sides, match_runs
+from eyechart.results.records import Record, read_run
+from eyechart.tracking.log_runs import metric_name, track_run
+from eyechart.tracking.mlflow_tracker import _valid_names
 from eyechart.tracking.targets import parse_targets
 
 pytestmark = pytest.mark.deep
@@ -63,14 +63,14 @@ def log(run: Path, name: str, verdicts: SessionVerdicts) -> str:
 
 def test_wandb_stores_each_model_as_a_run_of_the_session(
     run_folder: Path,
-    places: Path,
+    indices: Path,
     numbers: Numbers,
     verdicts: SessionVerdicts,
     read_wandb: Callable[[Path], list[Any]],
 ) -> None:
     assert log(run_folder, "wandb", verdicts).count("wandb sync ") == 3
     runs = {}
-    for path in places.glob("wandb/offline-run-*/*.wandb"):
+    for path in indices.glob("wandb/offline-run-*/*.wandb"):
         records = read_wandb(path)
         run = next(record.run for record in records if record.HasField("run"))
         assert (run.project, run.run_group, run.job_type) == ("eyes", run_folder.name, "evaluation")
@@ -101,7 +101,7 @@ def test_mlflow_stores_each_model_as_a_run_of_the_experiment(
     runs = client.search_runs([experiment.experiment_id])
     for run in runs:
         assert run.info.status == "FINISHED"
-        assert run.data.tags["eyechart.session"] == run_folder.name
+        assert run.data.tags["eyechart.evaluation.session"] == run_folder.name
         assert run.data.params["weights_sha256"] == "0" * 64
         files = [file.path for file in client.list_artifacts(run.info.run_id)]
         assert files == ["gate_verdicts.json", "records.json"]
@@ -109,7 +109,7 @@ def test_mlflow_stores_each_model_as_a_run_of_the_experiment(
         assert [*table["verdict"]]
     stored = {run.info.run_name: run.data.metrics for run in runs}
     assert stored == {
-        title: {valid_names(of_model)[name]: value for name, value in of_model.items()}
+        title: {_valid_names(of_model)[name]: value for name, value in of_model.items()}
         for title, of_model in numbers.items()
     }
 
@@ -156,19 +156,19 @@ def trackio_folder(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_trackio_stores_each_model_as_a_run_of_the_project(
-    run_folder: Path, places: Path, numbers: Numbers, trackio_folder: str, monkeypatch: pytest.MonkeyPatch
+    run_folder: Path, indices: Path, numbers: Numbers, trackio_folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a process of its own, since trackio reads its folder once."""
-    monkeypatch.setenv("TRACKIO_DIR", str(places / "trackio"))
+    monkeypatch.setenv("TRACKIO_DIR", str(indices / "trackio"))
     monkeypatch.setenv("PYTHONPATH", trackio_folder, prepend=os.pathsep)
-    command = [sys.executable, "-c", TRACKIO, str(run_folder), str(places / "read.json")]
+    command = [sys.executable, "-c", TRACKIO, str(run_folder), str(indices / "read.json")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "trackio:eyes has 3 models: trackio show --project eyes" in done.stdout
-    runs = json.loads((places / "read.json").read_bytes())
+    runs = json.loads((indices / "read.json").read_bytes())
     assert {run["config"]["_Group"] for run in runs.values()} == {run_folder.name}
     assert {run["config"]["weights_sha256"] for run in runs.values()} == {"0" * 64}
     stored = {title: {name: value for name, value in run["logs"].items() if "[" in name} for title, run in runs.items()}
     assert stored == numbers
-    (blob,) = [path for path in (places / "trackio" / "artifacts").rglob("*") if path.is_file()]
+    (blob,) = [path for path in (indices / "trackio" / "artifacts").rglob("*") if path.is_file()]
     assert blob.read_bytes() == (run_folder / "records.json").read_bytes()

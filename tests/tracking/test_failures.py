@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from eyechart.cli import main
-from eyechart.tracking.runs import describe_error, track_run
+from eyechart.tracking.log_runs import describe_error, track_run
 from eyechart.tracking.targets import Target, parse_targets
 from eyechart.tracking.tracker import TrackerRun, Value
 
@@ -56,7 +56,7 @@ class Quitting(Faulty):
 
 @pytest.fixture(autouse=True)
 def faulty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put a faulty tracker in the place of wandb, and one that ends the process in that of mlflow."""
+    """Put a faulty tracker instead of wandb, and one that ends the process in that of mlflow."""
     monkeypatch.setattr(Target, "make_tracker", lambda self: Quitting() if self.name == "mlflow" else Faulty())
     Faulty.started = 0
     ENDED.clear()

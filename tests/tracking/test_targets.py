@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from eyechart.errors import SpecError
-from eyechart.tracking.mlflow_tracker import MAX_NAME, prepare_local, valid_names
+from eyechart.tracking.mlflow_tracker import MAX_NAME, _prepare_local, _valid_names
 from eyechart.tracking.targets import check_targets, parse_targets
 
 pytestmark = pytest.mark.deep  # they need the clients
@@ -32,11 +32,11 @@ def test_a_wrong_name_is_refused(text: str, message: str) -> None:
 
 
 def test_a_client_that_is_not_installed_is_refused_even_beside_a_folder_of_its_name(
-    places: Path, monkeypatch: pytest.MonkeyPatch
+    indices: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (places / "wandb").mkdir()
+    (indices / "wandb").mkdir()
     monkeypatch.delitem(sys.modules, "wandb", raising=False)
-    monkeypatch.setattr(sys, "path", [str(places)])
+    monkeypatch.setattr(sys, "path", [str(indices)])
     with pytest.raises(SpecError, match=r"not installed. Install it with: pip install 'eyechart\[wandb\]'"):
         check_targets(parse_targets(["wandb"]), offline=False)
 
@@ -76,7 +76,7 @@ def test_names_of_mlflow_are_valid_short_and_different() -> None:
         "..",
         "a/../b//c",
     ]
-    valid = valid_names(names)
+    valid = _valid_names(names)
     assert len({*valid.values()}) == len(names)
     assert max(map(len, valid.values())) <= MAX_NAME
     from mlflow.utils.validation import _validate_metric_name
@@ -89,7 +89,7 @@ def test_a_folder_of_mlflow_is_allowed_and_a_database_without_driver_is_refused(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("MLFLOW_ALLOW_FILE_STORE", raising=False)
-    prepare_local(str(tmp_path / "mlruns"))
+    _prepare_local(str(tmp_path / "mlruns"))
     assert os.environ.pop("MLFLOW_ALLOW_FILE_STORE") == "true"
     with pytest.raises(SpecError, match=r"mlflow-skinny has no database\. Set MLFLOW_TRACKING_URI to a folder"):
-        prepare_local("sqlite:///mlflow.db")
+        _prepare_local("sqlite:///mlflow.db")

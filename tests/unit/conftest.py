@@ -16,30 +16,30 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from eyechart.classification.metrics import mean_per_class_recall, out_of_prompt, strict_top1, top1
-from eyechart.classification.predictions import ClassPredictions, ScoredLabels, Targets
-from eyechart.data.dataset import Dataset
+from eyechart.classification.answers.class_predictions import ClassPredictions, ScoredLabels, Targets
+from eyechart.classification.metrics.class_estimates import mean_per_class_recall, out_of_prompt, strict_top1, top1
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.data.dataset.label_sets import LabelSet, build_label_set
+from eyechart.data.dataset.rows import Row
 from eyechart.data.detection.annotation import Annotation
-from eyechart.data.equivalences import LabelPolicy
-from eyechart.data.imagenet_sample import open_sample
 from eyechart.data.images import decode_image
-from eyechart.data.labels import LabelSet, build_label_set
-from eyechart.data.rows import Row
-from eyechart.gate.compare import MetricComparison, compare_metrics
-from eyechart.gate.evidence import Evidence
-from eyechart.gate.headlines import ANSWERED
-from eyechart.inference.runner import Runner
-from eyechart.inference.store import Store
+from eyechart.data.labels.equivalences import LabelPolicy
+from eyechart.data.readers.imagenet_sample import open_sample
+from eyechart.gate.comparison.compare_metrics import MetricComparison, compare_metrics
+from eyechart.inference.runner.runner import Runner
+from eyechart.inference.store.entries import Store
 from eyechart.models.registry import create_model
 from eyechart.models.served.generator import ServedGenerator
 from eyechart.models.served.openai import OpenAiGenerator
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Answer, Generator, Identity, Request, TextEncoder, Usage
 from eyechart.protocol.base import Predictions
 from eyechart.protocol.context import Context, refuse_model
 from eyechart.protocol.registry import get_protocol
-from eyechart.protocol.sample_table import check_rows
-from eyechart.records import LABELLED, Metric
-from eyechart.spec import parse_spec
+from eyechart.results.evidence import Evidence
+from eyechart.results.headlines import ANSWERED
+from eyechart.results.records import LABELLED, Metric
+from eyechart.results.sample_table import check_rows
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Exact:
 @pytest.fixture(scope="session")
 def exact() -> Exact:
     dataset = open_sample("sample")
-    rows = [place for place, row in enumerate(dataset.index) if row.label >= 0]
+    rows = [index for index, row in enumerate(dataset.index) if row.label >= 0]
     read = dataset.source.read(rows)
     return Exact(
         [decode_image(data, str(row)) for row, data in read], np.array([dataset.index[row].label for row in rows])
@@ -88,7 +88,7 @@ class Memory:
             self.read_rows.append(row)
             yield row, self.image(row)
 
-    def place(self, row: int) -> str:
+    def location(self, row: int) -> str:
         return f"picture {row}"
 
     def image(self, row: int) -> bytes:
@@ -108,8 +108,8 @@ def pictures() -> Callable[..., Dataset]:
 
     def make(labels: Sequence[int], broken: frozenset[int] = frozenset(), classes: int = 3, **facts: Any) -> Dataset:
         source = Memory(broken)
-        digests = [sha256(source.image(place)).hexdigest() for place in range(len(labels))]
-        rows = (Row(f"s{place:02d}", f"{place:02d}.png", digests[place], label) for place, label in enumerate(labels))
+        digests = [sha256(source.image(index)).hexdigest() for index in range(len(labels))]
+        rows = (Row(f"s{index:02d}", f"{index:02d}.png", digests[index], label) for index, label in enumerate(labels))
         return Dataset("imagenet", facts.pop("split", "memory"), tuple(rows), source, classes, **facts)
 
     return make
@@ -124,7 +124,7 @@ def annotated(pictures: Callable[..., Dataset]) -> Callable[..., Dataset]:
 
     def make(counts: Sequence[Sequence[int]], names: Sequence[str] = NAMES, **facts: Any) -> Dataset:
         found = np.array(counts, np.int32).reshape(-1, len(names))
-        ids = tuple(f"id {place}" for place in range(len(found))), tuple(f"c{place}" for place in range(len(names)))
+        ids = tuple(f"id {index}" for index in range(len(found))), tuple(f"c{index}" for index in range(len(names)))
         known = found >= 0
         notation = Annotation(np.maximum(found, 0), known, known, *ids, facts.pop("excluded", ()))
         facts = {"names": tuple(names), "classes": len(names), "annotation": notation} | facts
@@ -162,13 +162,13 @@ class Talker(Generator):
         self, requests: Iterable[Request], max_tokens: int, schema: Mapping[str, Any] | None = None
     ) -> Iterator[tuple[int, Answer]]:
         self.how.append((max_tokens, schema))
-        places = enumerate(requests)
-        while some := [*islice(places, self.window)]:
-            for place, request in reversed(some) if self.turned else some:
+        indices = enumerate(requests)
+        while some := [*islice(indices, self.window)]:
+            for index, request in reversed(some) if self.turned else some:
                 if self.stop == 0:
                     raise ConnectionResetError("stopped")
                 self.stop -= 1
-                yield place, self.answer(request)
+                yield index, self.answer(request)
 
     def answer(self, request: Request) -> Answer:
         numbers = tuple(int(np.asarray(image)[0, 0, 0]) for image in request.images)
@@ -190,7 +190,7 @@ class Letters(TextEncoder):
 
     def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         self.read.extend(texts)
-        counts = [[text.lower().count(chr(97 + place)) for place in range(26)] for text in texts]
+        counts = [[text.lower().count(chr(97 + index)) for index in range(26)] for text in texts]
         failed = [[np.nan if "~" in text else 0] for text in texts]
         return np.array(counts, np.float32) + np.array(failed, np.float32)
 
@@ -224,7 +224,7 @@ class Seats:
 
     def truth(self, given: Sequence[Sequence[int] | None], empty: Any = "correct", name: str = "ReGT") -> LabelSet:
         """A ground truth of the pictures."""
-        rows = [Row(str(place), str(place), "") for place in range(len(given))]
+        rows = [Row(str(index), str(index), "") for index in range(len(given))]
         return build_label_set(name, rows, given, empty, "test")
 
     def original(self, given: Sequence[Sequence[int] | None]) -> LabelSet:

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from eyechart.gate.verdict_file import MetricVerdict, SessionVerdicts
-from eyechart.gate.verdicts import CONFIDENCE_REGRESSION, IMPROVEMENT, INCONCLUSIVE, REGRESSION, TOLERATED
+from eyechart.gate.verdicts.decide import CONFIDENCE_REGRESSION, IMPROVEMENT, INCONCLUSIVE, REGRESSION, TOLERATED
+from eyechart.gate.verdicts.verdict_file import MetricVerdict, SessionVerdicts
 
 SCRIPT = run_path(str(Path(__file__).parents[2] / "action/annotations.py"))
 

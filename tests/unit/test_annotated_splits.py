@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eyechart.data.dataset import Dataset
+from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.detection.splits import FORMATS, annotated_splits
 from eyechart.data.discovery import SplitRef
-from eyechart.data.splits import list_splits, open_split
+from eyechart.data.splits.open_split import list_splits, open_split
 from eyechart.errors import DataError
-from eyechart.toybox.annotated import write
+from eyechart.toybox.formats.annotated import write
 
 Fill = Callable[..., Path]
 COCO, TRAIN = ("annotations/instances_val2017.json", "val2017/1.jpg"), ("annotations/instances_train2017.json",)
@@ -47,12 +47,12 @@ def missing(root: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-@pytest.mark.parametrize(("place", "name"), [("", ""), ("mine", "mine"), ("oodbench/mine", "mine")])
-def test_every_format_is_found_at_every_place(fill: Fill, kind: str, place: str, name: str) -> None:
-    root = fill(place, *EVERY[kind])
+@pytest.mark.parametrize(("index", "name"), [("", ""), ("mine", "mine"), ("oodbench/mine", "mine")])
+def test_every_format_is_found_at_every_place(fill: Fill, kind: str, index: str, name: str) -> None:
+    root = fill(index, *EVERY[kind])
     assert found(root) == [(name or kind, kind, "val")]
     plain = [(str(ref), ref.layout, ref.location) for ref in list_splits(root) if ref.layout not in ("sample", "none")]
-    assert plain == [(f"oodbench/{name or kind}", kind, str(root / place))]
+    assert plain == [(f"oodbench/{name or kind}", kind, str(root / index))]
 
 
 def test_several_beside_other_splits(fill: Fill) -> None:
@@ -122,11 +122,11 @@ def test_lvis_in_its_annotations_folder(fill: Fill) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "names"),
+    ("index", "names"),
     [("", ["coco", "lvis"]), ("coco", ["coco", "coco-lvis"]), ("both", ["both-coco", "both-lvis"])],
 )
-def test_two_formats_in_one_folder(fill: Fill, place: str, names: list[str]) -> None:
-    assert [name for name, _, _ in found(fill(place, *COCO, *LVIS))] == names
+def test_two_formats_in_one_folder(fill: Fill, index: str, names: list[str]) -> None:
+    assert [name for name, _, _ in found(fill(index, *COCO, *LVIS))] == names
 
 
 def test_two_splits_of_one_name(fill: Fill) -> None:
@@ -173,10 +173,10 @@ def truth(world: Path, kind: str) -> list[dict[str, str]]:
 def counted(found: Dataset) -> dict[tuple[str, str], int]:
     """How often a name is in a picture, by the picture's number and the name."""
     assert found.annotation is not None
-    places = np.argwhere(found.annotation.counts).tolist()
+    indices = np.argwhere(found.annotation.counts).tolist()
     return {
         (found.keys[row][-12:], found.names[column]): int(found.annotation.counts[row, column])
-        for row, column in places
+        for row, column in indices
     }
 
 

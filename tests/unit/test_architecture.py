@@ -13,41 +13,26 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SURFACES = ("benchmarks", "fixtures", "plugins", "reports")
+SURFACES = ("benchmarks", "fixtures", "plugins")
 LAYERS = (  # from top to bottom
     ("__main__",),
+    ("cli",),
     ("integrations",),
-    ("api", "cli"),
+    ("api",),
     SURFACES,
-    ("interchange", "prefetch", "tracking"),
-    ("run_folder", "session"),
+    ("interchange",),
     ("classification", "oodbench", "realbirdid"),
+    ("evaluation", "reports"),
+    ("protocol", "tracking"),
     ("toybox",),
-    ("protocol",),
-    ("inference",),
-    ("gate",),
-    ("estimates",),
-    ("models",),
+    ("gate", "inference"),
+    ("models", "results"),
     ("data",),
-    ("ranges",),
-    ("glossary", "samples", "urls"),
-    (
-        "atomic",
-        "command_line",
-        "extras",
-        "metrics",
-        "parsers",
-        "path_encoding",
-        "paths",
-        "plurals",
-        "records",
-        "secret_values",
-        "spec",
-        "text_files",
-        "tracing",
-        "version",
-    ),
-    ("errors",),
+    ("commands",),
+    ("files", "samples"),
+    ("statistics",),
+    ("messages", "parsers"),
+    ("errors", "version"),
 )
 LAYER = {package: number for number, layer in enumerate(LAYERS) for package in layer}
 
@@ -91,9 +76,9 @@ def imports() -> Mapping[str, tuple[str, ...]]:
 
 
 def test_every_import_is_found() -> None:
-    assert "eyechart.metrics.intervals" in imports()["eyechart.metrics.clusters"]
-    assert "eyechart.reports.runs" in imports()["eyechart.reports.classification.best_variant"]  # a relative one
-    assert "eyechart.records" in imports()["eyechart.gate.compare"]
+    assert "eyechart.statistics.intervals" in imports()["eyechart.statistics.clusters"]
+    assert "eyechart.reports.runs" in imports()["eyechart.classification.tables.best_variant"]  # a relative one
+    assert "eyechart.results.records" in imports()["eyechart.gate.comparison.compare_metrics"]
     assert all(target in modules() for found in imports().values() for target in found)
 
 
@@ -117,9 +102,9 @@ def test_imports_point_only_downwards() -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def test_metrics_import_nothing_of_the_product() -> None:
-    found = {target for module in modules() if package(module) == "metrics" for target in imports()[module]}
-    assert {package(target) for target in found} == {"metrics"}
+def test_statistics_import_nothing_of_the_product() -> None:
+    found = {target for module in modules() if package(module) == "statistics" for target in imports()[module]}
+    assert {package(target) for target in found} == {"statistics"}
 
 
 CALLER = "eyechart.inference.engines.local"  # the only module that calls models

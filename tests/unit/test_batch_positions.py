@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from eyechart.models.registry import create_model
-from eyechart.spec import parse_spec
+from eyechart.models.spec import parse_spec
 
 pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.deep]
 SIZE, TRIALS = 16, 2
@@ -21,6 +21,6 @@ def test_a_row_has_the_same_bytes_at_every_place_and_beside_any_images(spec: str
     for trial in range(TRIALS):
         order = np.random.default_rng(trial).permutation(len(images))[: SIZE - trial].tolist()
         order += order[-1:] * trial  # a short batch repeats its last image
-        for place, row in zip(order, np.asarray(ask([images[place] for place in order])), strict=True):
-            assert found.setdefault(place, row.tobytes()) == row.tobytes()
+        for index, row in zip(order, np.asarray(ask([images[index] for index in order])), strict=True):
+            assert found.setdefault(index, row.tobytes()) == row.tobytes()
     assert len(found) > SIZE

@@ -10,11 +10,11 @@ import pytest
 from eyechart.errors import ModelError, SpecError
 from eyechart.models.generation import generate_all
 from eyechart.models.registry import create_model
-from eyechart.models.served import batches
+from eyechart.models.served import half_price
 from eyechart.models.served.generator import ServedGenerator
 from eyechart.models.served.remedies import add_remedy
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Request, Usage
-from eyechart.spec import parse_spec
 
 SERVER = run_path(str(Path(__file__).parents[1] / "batch_server.py"))
 APIS = {"chat": ("openai", ""), "responses": ("openai", "api=responses"), "anthropic": ("anthropic", "")}
@@ -58,7 +58,7 @@ def ask(*texts: str) -> list[Request]:
 
 def test_all_requests_go_in_one_batch_and_come_back_in_their_places(make: Make, server: Any, notes: Path) -> None:
     model = make("price_in=2", "price_out=8")
-    texts = [f"number {place}" for place in range(30)]
+    texts = [f"number {index}" for index in range(30)]
     answers = generate_all(model, ask(*texts), 20)
     assert [answer.text for answer in answers] == texts
     assert {(answer.finished, answer.error, answer.usage) for answer in answers} == {(True, "", Usage(90, 0, 10))}
@@ -69,7 +69,7 @@ def test_all_requests_go_in_one_batch_and_come_back_in_their_places(make: Make, 
 
 
 def test_many_requests_are_several_batches(make: Make, server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "MAX_REQUESTS", 4)
+    monkeypatch.setattr(half_price, "MAX_REQUESTS", 4)
     texts = [*map(str, range(10))]
     assert [answer.text for answer in generate_all(make(), ask(*texts), 20)] == texts
     assert [len(batch.requests) for batch in server.batches.values()] == [4, 4, 2]
@@ -103,7 +103,7 @@ def test_a_run_that_ended_early_finds_its_batch_again(make: Make, server: Any, n
     first = [next(answers), next(answers)]
     answers.close()  # as a killed run, which kept the first answer, and perhaps the second
     assert len([*notes.iterdir()]) == 1
-    left = [text for place, text in enumerate("abcdef") if place != first[0][0]]
+    left = [text for index, text in enumerate("abcdef") if index != first[0][0]]
     assert [answer.text for answer in generate_all(make(), ask(*left), 20)] == left
     assert [*server.batches] == ["batch_0"]
 

@@ -16,9 +16,9 @@ import pytest
 from eyechart.errors import ModelError
 from eyechart.models.open_clip.encoder import OpenClipEncoder
 from eyechart.models.registry import capabilities
-from eyechart.models.torchvision_repair import repair
+from eyechart.models.runtime.torchvision_repair import repair
+from eyechart.models.spec import parse_spec
 from eyechart.protocol.registry import get_protocol, protocol_targets
-from eyechart.spec import parse_spec
 
 pytestmark = pytest.mark.deep
 
@@ -198,7 +198,7 @@ def hub(local: Path) -> Iterator[tuple[str, list[str]]]:
 
 FETCH = f"""
 from eyechart.models.open_clip.encoder import OpenClipEncoder
-from eyechart.spec import parse_spec
+from eyechart.models.spec import parse_spec
 print(OpenClipEncoder(parse_spec("{BIOCLIP}")).identity.weights_sha256)
 """
 

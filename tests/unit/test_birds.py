@@ -9,10 +9,10 @@ from pyarrow import parquet
 
 from eyechart.cli import main
 from eyechart.data.birds import open_birds
-from eyechart.data.dataset import Dataset
-from eyechart.data.splits import list_splits, open_split
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.data.splits.open_split import list_splits, open_split
 from eyechart.errors import DataError
-from eyechart.toybox import birds
+from eyechart.toybox.formats import bird_files
 
 BIRDS = """\
 image,observation_id,species,genus,answerable,reason,latitude,longitude,candidates
@@ -25,8 +25,8 @@ Fill = Callable[..., Path]
 
 @pytest.fixture
 def fill(tmp_path: Path) -> Fill:
-    def filled(place: str = "split", table: str = BIRDS) -> Path:
-        folder = tmp_path / place
+    def filled(index: str = "split", table: str = BIRDS) -> Path:
+        folder = tmp_path / index
         (folder / "images").mkdir(parents=True)
         (folder / "birds.csv").write_text(table)
         (folder / "taxonomy.csv").write_text(TAXONOMY)
@@ -111,11 +111,11 @@ def test_pictures_of_one_key_are_refused(fill: Fill) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "name"),
+    ("index", "name"),
     [("root/realbirdid/mine", "realbirdid/mine"), ("root/pets/birds", "pets/birds"), ("root/mine", "realbirdid/mine")],
 )
-def test_a_table_of_birds_is_a_split_wherever_it_lies(fill: Fill, tmp_path: Path, place: str, name: str) -> None:
-    folder = fill(place)
+def test_a_table_of_birds_is_a_split_wherever_it_lies(fill: Fill, tmp_path: Path, index: str, name: str) -> None:
+    folder = fill(index)
     assert found(tmp_path / "root") == {name: str(folder)}
     (ref,) = [ref for ref in list_splits(tmp_path / "root") if str(ref) == name]
     assert (str(open_split(ref).benchmark), len(open_split(ref))) == (name.split("/")[0], 2)
@@ -142,5 +142,5 @@ def test_what_the_toybox_writes_opens(tmp_path: Path) -> None:
         split = open_split(ref)
         assert str(ref).startswith("realbirdid/drawn")
         assert split.selected_observations is not None
-        assert split.names == tuple(one.name for one in birds.species())
+        assert split.names == tuple(one.name for one in bird_files.species())
         assert 0 < split.selected_observations.answerable.sum() < len(split)

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.classification.predictions import ClassPredictions, Targets
-from eyechart.classification.zero_shot import ZeroShot
+from eyechart.classification.answers.class_predictions import ClassPredictions, Targets
+from eyechart.classification.protocols.zero_shot import ZeroShot
 from eyechart.errors import ReportError
-from eyechart.metrics.clusters import clustered_t_interval, clustered_wilson
-from eyechart.metrics.intervals import t_interval, wilson
-from eyechart.protocol.result import CaseResult, sample_mean
+from eyechart.evaluation.case_result import CaseResult, sample_mean
+from eyechart.statistics.clusters import clustered_t_interval, clustered_wilson
+from eyechart.statistics.intervals import t_interval, wilson
 
 N = 40
 RANDOM = np.random.default_rng(4)

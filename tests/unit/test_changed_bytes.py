@@ -11,14 +11,14 @@ from PIL import Image
 from webdataset import TarWriter
 
 from eyechart.data.birds import open_birds
-from eyechart.data.dataset import Dataset
+from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.detection.coco import open_coco
-from eyechart.data.folder import open_folder
-from eyechart.data.hub import open_hub
-from eyechart.data.imagenet_sample import open_sample, packaged_root
-from eyechart.data.webdataset_shards import open_shards
+from eyechart.data.readers.folder import open_folder
+from eyechart.data.readers.hub import open_hub
+from eyechart.data.readers.imagenet_sample import open_sample, packaged_root
+from eyechart.data.readers.webdataset_shards import open_shards
 from eyechart.errors import ImageError
-from eyechart.inference.images import load_image
+from eyechart.inference.requests.image_bytes import load_image
 
 
 def paint(path: Path, shade: int = 0) -> Path:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.models.choice_trie import NO_NODE, ExhaustiveScorer, Tokens, Trie, truncate_to_unique
+from eyechart.models.choices.trie import NO_NODE, ExhaustiveScorer, Tokens, Trie, truncate_to_unique
 
 CHOICES = st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=5).map(tuple), min_size=1, max_size=12)
 
@@ -31,7 +31,7 @@ def test_a_path_spells_its_choice(choices: list[Tokens]) -> None:
     assert [tuple(trie.edges[edge][1] for edge in path) for path in trie.paths] == choices
     for path in trie.paths:
         assert [trie.nodes[trie.edges[edge][0]] for edge in path] == [
-            tuple(trie.edges[edge][1] for edge in path[:place]) for place in range(len(path))
+            tuple(trie.edges[edge][1] for edge in path[:index]) for index in range(len(path))
         ]
 
 
@@ -56,22 +56,22 @@ def test_nodes_and_edges_lead_to_one_another(choices: list[Tokens]) -> None:
 @given(CHOICES)
 def test_a_node_begins_itself_and_all_that_stand_behind_it(choices: list[Tokens]) -> None:
     trie = Trie.from_choices(choices)
-    places = np.arange(-1, len(trie.nodes))
+    indices = np.arange(-1, len(trie.nodes))
     expected = [[other[: len(node)] == node for other in trie.nodes] for node in trie.nodes]
-    assert trie.is_prefix(places[1:, None], places[None, 1:]).tolist() == expected
-    assert not trie.is_prefix(places[:1], places).any()
-    assert not trie.is_prefix(places, places[:1]).any()
+    assert trie.is_prefix(indices[1:, None], indices[None, 1:]).tolist() == expected
+    assert not trie.is_prefix(indices[:1], indices).any()
+    assert not trie.is_prefix(indices, indices[:1]).any()
 
 
 @given(CHOICES)
 def test_one_way_leads_on_where_nothing_else_may_follow(choices: list[Tokens]) -> None:
     trie = Trie.from_choices(choices)
-    for place, node in enumerate(trie.nodes):
+    for index, node in enumerate(trie.nodes):
         ways = {
             choice[: len(node) + 1] for choice in choices if len(choice) > len(node) and choice[: len(node)] == node
         }
         only = [trie.nodes.index(way) for way in ways if len(ways) == 1 and way in trie.nodes]
-        assert trie.only_children[place] == (only or [NO_NODE])[0]
+        assert trie.only_children[index] == (only or [NO_NODE])[0]
 
 
 @given(CHOICES, st.lists(st.tuples(st.integers(-1, 99), st.integers(-1, 99)), min_size=1, max_size=4))
@@ -109,9 +109,9 @@ class KnownScores(ExhaustiveScorer):
 
 
 def test_the_best_by_scores_is_the_first_of_equals() -> None:
-    places, values = KnownScores([-3, -1, -1], [-2, -5, -4]).best([SimpleNamespace()] * 2, ["a", "b", "c"])
-    assert (places.tolist(), values.tolist()) == ([1, 0], [-1, -2])
-    assert (places.dtype, values.dtype) == (np.int64, np.float32)
+    indices, values = KnownScores([-3, -1, -1], [-2, -5, -4]).best([SimpleNamespace()] * 2, ["a", "b", "c"])
+    assert (indices.tolist(), values.tolist()) == ([1, 0], [-1, -2])
+    assert (indices.dtype, values.dtype) == (np.int64, np.float32)
 
 
 def test_there_is_no_best_of_nothing() -> None:

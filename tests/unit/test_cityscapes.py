@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from eyechart.data.dataset import Dataset
+from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.detection.cityscapes import POLYGONS, VALIDATION, clip_polygon, open_cityscapes, polygon_area
 from eyechart.data.detection.label_maps import label_map
 from eyechart.errors import DataError
-from eyechart.toybox import cityscapes as toy
-from eyechart.toybox.art import styles
-from eyechart.toybox.classes import classes
-from eyechart.toybox.scenes import RenderedScene
+from eyechart.toybox.art.scenes import RenderedScene
+from eyechart.toybox.art.shapes import styles
+from eyechart.toybox.art.toy_classes import classes
+from eyechart.toybox.formats import cityscapes_files as toy
 
 Points = list[tuple[float, float]]
 SQUARE: Points = [(2, 2), (6, 2), (6, 6), (2, 6)]
@@ -55,8 +55,8 @@ class Street:
         """What the street says of a label: its count, and whether it is known and countable."""
         self.write()
         found = self.open().annotation
-        place = found.category_ids.index(label)
-        return int(found.counts[0, place]), bool(found.known[0, place]), bool(found.countable[0, place])
+        index = found.category_ids.index(label)
+        return int(found.counts[0, index]), bool(found.known[0, index]), bool(found.countable[0, index])
 
     def left_out(self) -> list[str]:
         return [f"{one.count} {one.what}: {one.why}" for one in self.open().annotation.excluded]
@@ -102,7 +102,7 @@ def test_only_the_toy_s_crowds_are_not_countable(world: Toy) -> None:
     grouped = {classes()[picture.scene.things[0].label].concept.cityscapes for picture in crowds} & toy.GROUPED
     uncountable = np.argwhere(~world.data.annotation.countable)
     assert world.data.annotation.known.all()
-    assert {world.data.annotation.category_ids[place] for _, place in uncountable} == grouped - {"train"}
+    assert {world.data.annotation.category_ids[index] for _, index in uncountable} == grouped - {"train"}
     assert {row for row, _ in uncountable.tolist()} <= {world.row(picture) for picture in crowds}
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from eyechart.classification.closed_world import ClosedWorld, ClosedWorldPlus
-from eyechart.classification.open_world import OpenWorld
-from eyechart.classification.predictions import ClassPredictions
+from eyechart.classification.answers.class_predictions import ClassPredictions
+from eyechart.classification.protocols.closed_world import ClosedWorld, ClosedWorldPlus
+from eyechart.classification.protocols.open_world import OpenWorld
 from eyechart.errors import ModelError, SpecError
 from eyechart.models.types import Answer
 
@@ -24,7 +24,7 @@ def says(table: Mapping[int, str]) -> Callable[..., str | Answer]:
 
 
 def by_key(table: Mapping[int, str]) -> Callable[..., str]:
-    return lambda numbers, _: json.dumps({str(place): table[each] for place, each in enumerate(numbers, 1)})
+    return lambda numbers, _: json.dumps({str(index): table[each] for index, each in enumerate(numbers, 1)})
 
 
 def found(predictions: ClassPredictions) -> list[int]:
@@ -202,7 +202,7 @@ def test_the_open_worlds_readings(sit: Any, talker: Any, letters: Any, reading: 
     model = talker(says({0: '{"1": "tac"}', 1: "```{'1': 'tac'}```"}))
     said = OpenWorld().predict(sit(model, [0, 0], "open_world", get_model=lambda _: letters, parser=reading))
     assert (found(said), said.texts.strict_classes.tolist()) == (classes, [CAT, NONE])
-    assert said.unparsed == {row for row, place in enumerate(classes) if place < 0}
+    assert said.unparsed == {row for row, index in enumerate(classes) if index < 0}
 
 
 def test_inclusion_may_find_nothing_in_what_was_read(sit: Any, talker: Any) -> None:

@@ -4,22 +4,22 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.data.class_names import (
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.data.labels.class_names import (
+    _check_count,
     check_class_count,
-    check_count,
     check_unique,
     load_class_names,
     load_templates,
     load_vocabulary,
     synsets,
 )
-from eyechart.data.dataset import Dataset
-from eyechart.data.in_memory import ImageSource
-from eyechart.data.packages import packaged_file, packaged_module
+from eyechart.data.readers.in_memory import ImageSource
 from eyechart.errors import DataError, VocabularyError
+from eyechart.files.installed import packaged_file, packaged_module
 
 PUBLISHED = {"openai": ("8800e392", "94c4"), "mill": ("e55fe991", "c05c"), "kisel": ("830957a5", "3376")}
-HEAVY = "import sys, eyechart.data.class_names as c; c.load_class_names('wordnet'); c.load_templates('80'); "
+HEAVY = "import sys, eyechart.data.labels.class_names as c; c.load_class_names('wordnet'); c.load_templates('80'); "
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_many_duplicates_are_cut_short() -> None:
 
 
 def test_expect_accepts_the_right_length() -> None:
-    check_count(["a", "b"], 2)
+    _check_count(["a", "b"], 2)
 
 
 @pytest.mark.parametrize(("name", "count"), [("80", 80), ("7", 7), ("1", 1)])

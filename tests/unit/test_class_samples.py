@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eyechart.classification.replay import Replay
-from eyechart.models.choice_trie import ExhaustiveScorer
+from eyechart.classification.protocols.replay import Replay
+from eyechart.models.choices.trie import ExhaustiveScorer
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Answer, Classifier, Encoder, Floats, Identity, Neighbours
 from eyechart.protocol.registry import PACKAGED, get_protocol
-from eyechart.spec import parse_spec
 
 NAMES = ("cat", "dog", "great white shark", "hen", "owl")
 LABELS = (0, 1, 2, 0, -1, 1)
@@ -71,7 +71,7 @@ def say(numbers: Sequence[int], text: str) -> Any:
     """A letter where options are offered, else a name; one answer is an error, one is not read."""
     if numbers[0] in (1, 2):
         return Answer("", (), False, error="withheld") if numbers[0] == 1 else ""
-    return "A" if "A)" in text else json.dumps({str(place): "dog" for place, _ in enumerate(numbers, 1)})
+    return "A" if "A)" in text else json.dumps({str(index): "dog" for index, _ in enumerate(numbers, 1)})
 
 
 @pytest.fixture

@@ -14,12 +14,12 @@ from webdataset import TarWriter
 
 import eyechart
 from eyechart.cli import main
-from eyechart.data.clip_benchmark import VTAB_PLUS
-from eyechart.data.splits import list_splits, open_split
-from eyechart.data.webdataset_shards import open_shards
+from eyechart.data.readers.clip_benchmark import VTAB_PLUS
+from eyechart.data.readers.webdataset_shards import open_shards
+from eyechart.data.splits.open_split import list_splits, open_split
 from eyechart.errors import VocabularyError
 from eyechart.models.types import Encoder, Floats, Identity
-from eyechart.records import read_run
+from eyechart.results.records import read_run
 
 CLASSES = ("cat", "dog", "emu")
 
@@ -71,8 +71,8 @@ class Colours(Encoder):
 def test_every_data_set_of_vtab_plus_is_named() -> None:
     refs = [ref for ref in list_splits("hub:clip-benchmark/vtab+", offline=True) if ref.location.startswith("hf://")]
     assert len(refs) == len(VTAB_PLUS) == 36
-    places = {str(ref): ref.location for ref in refs}
-    assert places["wds_vtab-pets/test"] == "hf://datasets/clip-benchmark/wds_vtab-pets/test"
+    indices = {str(ref): ref.location for ref in refs}
+    assert indices["wds_vtab-pets/test"] == "hf://datasets/clip-benchmark/wds_vtab-pets/test"
     (train,) = [ref for ref in list_splits("hub:clip-benchmark/wds_cars:train") if ref.benchmark == "wds_cars"]
     assert train.location == "hf://datasets/clip-benchmark/wds_cars/train"
 

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.classification.closed_world import ClosedWorld
-from eyechart.classification.image_batches import closed_world_prompt
-from eyechart.classification.predictions import ClassPredictions
-from eyechart.data.class_names import load_class_names
+from eyechart.classification.answers.class_predictions import ClassPredictions
+from eyechart.classification.answers.image_batches import closed_world_prompt
+from eyechart.classification.protocols.closed_world import ClosedWorld
+from eyechart.data.labels.class_names import load_class_names
 from eyechart.errors import EyechartError, ModelError, SpecError
-from eyechart.inference.store import Store
-from eyechart.metrics.clusters import clustered_wilson
+from eyechart.inference.store.entries import Store
 from eyechart.models.types import Answer
 from eyechart.protocol.registry import get_protocol
+from eyechart.statistics.clusters import clustered_wilson
 
 NAMES = ("cat", "dog", "great white shark")
 CAT, DOG, SHARK, NONE = 0, 1, 2, -1
@@ -24,7 +24,7 @@ Say = Callable[[tuple[int, ...], str], str]
 
 def by_key(table: Mapping[int, str]) -> Say:
     """Answer as the prompt asks, each picture by its number."""
-    return lambda numbers, _: json.dumps({str(place): table[each] for place, each in enumerate(numbers, 1)})
+    return lambda numbers, _: json.dumps({str(index): table[each] for index, each in enumerate(numbers, 1)})
 
 
 def always(text: str) -> Say:
@@ -102,9 +102,9 @@ def test_answers_are_told_apart_by_key(
     wanted = [lenient, strict][reading == "strict"]
     assert [said.texts.strict_classes[row] for row in shown] == strict
     if reading != "authors":
-        assert [found(said)[row] for row in shown] == [NONE if place is None else place for place in wanted]
+        assert [found(said)[row] for row in shown] == [NONE if index is None else index for index in wanted]
     if reading == "lenient":
-        assert {*said.unparsed} == {row for row, place in zip(shown, lenient, strict=True) if place is None}
+        assert {*said.unparsed} == {row for row, index in zip(shown, lenient, strict=True) if index is None}
         assert all(said.texts.completions[row] == text for row in said.unparsed)
 
 
@@ -127,10 +127,10 @@ ONE = [  # what was said about one image; the class, and the kind if it is out o
 ]
 
 
-@pytest.mark.parametrize(("text", "place", "kind"), ONE)
-def test_one_image_needs_no_key(sit: Any, talker: Any, text: str, place: int, kind: str) -> None:
+@pytest.mark.parametrize(("text", "index", "kind"), ONE)
+def test_one_image_needs_no_key(sit: Any, talker: Any, text: str, index: int, kind: str) -> None:
     said = ClosedWorld().predict(sit(talker(always(text)), [0]))
-    assert (found(said), said.texts.out_of_prompt, said.unparsed) == ([place], (kind,), frozenset())
+    assert (found(said), said.texts.out_of_prompt, said.unparsed) == ([index], (kind,), frozenset())
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_classes_can_be_named_by_their_ids(sit: Any, talker: Any, reading: str, 
     said = ClosedWorld().predict(sit(model, [0] * 8, answer="id", parser=reading))
     assert found(said) == classes
     assert '0 – "cat"\n1 – "dog"\n2 – "great white shark"' in model.asked[0][1]
-    assert all(bool(kind) == (place < 0) for kind, place in zip(said.texts.out_of_prompt, classes, strict=True))
+    assert all(bool(kind) == (index < 0) for kind, index in zip(said.texts.out_of_prompt, classes, strict=True))
 
 
 def test_ids_are_those_of_the_list(sit: Any, talker: Any) -> None:

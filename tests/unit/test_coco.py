@@ -15,7 +15,7 @@ from unicodedata import normalize
 import pytest
 from PIL import Image
 
-from eyechart.data.dataset import Dataset
+from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.detection import coco
 from eyechart.data.detection.coco import open_coco
 from eyechart.data.detection.instances import PublishedFile

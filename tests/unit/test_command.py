@@ -12,17 +12,17 @@ import click
 import pytest
 
 from eyechart.cli import COMMANDS, SECTIONS, command, main
-from eyechart.cli.parameters import FORMATS
-from eyechart.data.splits import list_splits
+from eyechart.commands.parameters import FORMATS
+from eyechart.data.splits.open_split import list_splits
 from eyechart.errors import SpecError
 from eyechart.models.options import names_of
 from eyechart.models.registry import BUILT_IN, Backend
+from eyechart.models.spec import parse_spec
 from eyechart.plugins.options import OPTIONS
 from eyechart.protocol.registry import get_protocol, protocol_targets
-from eyechart.reports.figures import figure_drawers
-from eyechart.reports.render import RENDERERS
-from eyechart.reports.tables import describe_definitions, table_builders
-from eyechart.spec import parse_spec
+from eyechart.reports.figures.registry import figure_drawers
+from eyechart.reports.tables.registry import describe_definitions, table_builders
+from eyechart.reports.tables.render import RENDERERS
 
 Run = Callable[..., Any]
 KINDS = ("datasets", "figures", "models", "options", "presets", "protocols", "tables")

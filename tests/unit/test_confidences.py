@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from eyechart.classification.calibration import reliability_rows, threshold_rows
-from eyechart.classification.metrics import confidence
-from eyechart.classification.predictions import ClassPredictions, ScoredLabels, Targets
-from eyechart.data.dataset import Row
-from eyechart.data.equivalences import LabelPolicy
-from eyechart.data.labels import LabelSet, build_label_set
-from eyechart.metrics.softmax import softmax_sums
-from eyechart.protocol.curves import POINTS
-from eyechart.records import Metric
+from eyechart.classification.answers.class_predictions import ClassPredictions, ScoredLabels, Targets
+from eyechart.classification.answers.reliability_curves import reliability_rows, threshold_rows
+from eyechart.classification.metrics.class_estimates import confidence
+from eyechart.data.dataset.dataset import Row
+from eyechart.data.dataset.label_sets import LabelSet, build_label_set
+from eyechart.data.labels.equivalences import LabelPolicy
+from eyechart.results.curve_files import POINTS
+from eyechart.results.records import Metric
+from eyechart.statistics.softmax import softmax_sums
 
 CLASSES = 6
 
@@ -35,7 +35,7 @@ def rows_of(make: Any, predictions: ClassPredictions, scored: list[ScoredLabels]
 
 
 def truth(given: list[tuple[int, ...] | None], name: str = "mine") -> LabelSet:
-    rows = [Row(str(place), str(place), "") for place in range(len(given))]
+    rows = [Row(str(index), str(index), "") for index in range(len(given))]
     return build_label_set(name, rows, given, "correct", "test")
 
 
@@ -59,7 +59,7 @@ def case() -> tuple[ClassPredictions, list[ScoredLabels]]:
     lean = random.exponential(2.0, (1500, 1)) * np.eye(CLASSES)[labels]
     predictions = answered(random.normal(size=(1500, CLASSES)) + lean, {3: "broken", 700: "broken"})
     plain: list[tuple[int, ...] | None] = [(label,) for label in labels.tolist()]
-    fewer = [None if place % 3 else given for place, given in enumerate(plain)]
+    fewer = [None if index % 3 else given for index, given in enumerate(plain)]
     return predictions, [scored(predictions, plain, "plain"), scored(predictions, fewer, "fewer")]
 
 

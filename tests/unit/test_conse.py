@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.data.class_names import load_class_names
+from eyechart.data.labels.class_names import load_class_names
 from eyechart.errors import ModelError, SpecError, VocabularyError
-from eyechart.inference.class_weights import class_weights, cosine_similarity
-from eyechart.models.conse import ConSE, convex_combination
-from eyechart.models.torchvision_repair import repair
+from eyechart.inference.requests.class_weights import class_weights, cosine_similarity
+from eyechart.models.conse.encoder import ConSE, convex_combination
+from eyechart.models.runtime.torchvision_repair import repair
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Encoder, Floats
-from eyechart.spec import parse_spec
 
 pytestmark = pytest.mark.deep
 

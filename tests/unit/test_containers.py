@@ -66,7 +66,7 @@ def test_what_is_copied_is_there_and_is_sent_to_the_builder(file: Path) -> None:
 def test_requirements_are_installed_before_the_sources_are_copied(file: Path) -> None:
     """A change of the sources leaves the large layer as it is."""
     steps = [argument for name, argument in instructions(file) if name in ("COPY", "RUN")]
-    (large,) = [place for place, step in enumerate(steps) if "--requirements pyproject.toml" in step]
+    (large,) = [index for index, step in enumerate(steps) if "--requirements pyproject.toml" in step]
     assert steps[large - 1] == "pyproject.toml ./"
     assert steps.index("src src") > large
 

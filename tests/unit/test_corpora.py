@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from eyechart.errors import DataError
-from eyechart.oodbench.training_corpus import read_corpus, read_synonyms, stem
+from eyechart.oodbench.data.training_corpus import read_corpus, read_synonyms, stem
 
 Write = Callable[..., Path]
 LLAVA = [

@@ -7,11 +7,11 @@ import pytest
 
 import eyechart
 from eyechart.api.settings import DEFAULTS, RunSettings
-from eyechart.cli import parameters
-from eyechart.gate.verdicts import ALPHA
+from eyechart.commands import parameters
+from eyechart.evaluation.settings import Settings
+from eyechart.gate.verdicts.decide import ALPHA
 from eyechart.plugins.options import get_option
 from eyechart.plugins.settings import get_settings
-from eyechart.protocol.settings import Settings
 
 
 @pytest.fixture

@@ -12,14 +12,14 @@ import pytest
 from PIL import Image
 
 from eyechart.errors import ModelError
-from eyechart.models import description_cache
-from eyechart.models.description import describe
-from eyechart.models.description_cache import DescriptionCache, find_facts, model_files
+from eyechart.models.description import description_cache
+from eyechart.models.description.description_cache import DescriptionCache, _find_facts, _model_files
+from eyechart.models.description.identity import describe
 from eyechart.models.packaged import packaged_folder
 from eyechart.models.pool import ModelPool
 from eyechart.models.registry import create_model
+from eyechart.models.spec import ModelSpec, parse_spec
 from eyechart.models.types import Encoder, Model, Neighbours
-from eyechart.spec import ModelSpec, parse_spec
 
 OLD = 1_600_000_000
 PACKAGED = (
@@ -137,10 +137,10 @@ def test_what_a_model_depends_on(
     elif change == "a new file":
         (checkpoint / "extra.json").write_text("{}")
     elif change == "a package":
-        versions = description_cache.package_versions() | {"pillow": "0"}
-        monkeypatch.setattr(description_cache, "package_versions", lambda: versions)
+        versions = description_cache._package_versions() | {"pillow": "0"}
+        monkeypatch.setattr(description_cache, "_package_versions", lambda: versions)
     elif change == "the source":
-        monkeypatch.setattr(description_cache, "source_digest", lambda: "other")
+        monkeypatch.setattr(description_cache, "_source_digest", lambda: "other")
     elif change == "the device":
         monkeypatch.setattr("eyechart.models.pool.assign_device", lambda _: "cuda:0")
     again = open_session(text)
@@ -192,24 +192,24 @@ def test_another_model_than_the_described_one_does_not_answer(open_session: Open
     ],
 )
 def test_models_whose_files_another_package_finds_are_made_each_time(text: str) -> None:
-    assert [*model_files(parse_spec(text))] == []
-    assert find_facts(parse_spec(text), "cpu", True) is None
+    assert [*_model_files(parse_spec(text))] == []
+    assert _find_facts(parse_spec(text), "cpu", True) is None
 
 
 def test_an_encoder_of_a_part_that_another_package_finds_is_not_overlooked(tmp_path: Path) -> None:
     for text in (f"conse[text=sentence[{tmp_path}]]", "conse[text=sentence[owner/name]]"):
-        assert [*model_files(parse_spec(text))] == []
+        assert [*_model_files(parse_spec(text))] == []
 
 
 def test_an_adapter_of_the_hub_is_not_overlooked(checkpoint: Path, tmp_path: Path) -> None:
-    assert find_facts(parse_spec(f"hf[{checkpoint},adapter={tmp_path}]"), "cpu", True)
+    assert _find_facts(parse_spec(f"hf[{checkpoint},adapter={tmp_path}]"), "cpu", True)
     for folder in (str(checkpoint), "toybox-mllm"):
-        assert find_facts(parse_spec(f"hf[{folder},adapter=owner/name]"), "cpu", True) is None
+        assert _find_facts(parse_spec(f"hf[{folder},adapter=owner/name]"), "cpu", True) is None
 
 
 def test_a_model_with_code_of_its_own_is_made_each_time(checkpoint: Path) -> None:
-    assert find_facts(parse_spec(f"hf[{checkpoint}]"), "cpu", True)
-    assert find_facts(parse_spec(f"hf[{checkpoint},trust_remote_code=true]"), "cpu", True) is None
+    assert _find_facts(parse_spec(f"hf[{checkpoint}]"), "cpu", True)
+    assert _find_facts(parse_spec(f"hf[{checkpoint},trust_remote_code=true]"), "cpu", True) is None
 
 
 def test_files_that_options_name_count(checkpoint: Path, tmp_path: Path) -> None:
@@ -217,4 +217,4 @@ def test_files_that_options_name_count(checkpoint: Path, tmp_path: Path) -> None
     adapter.mkdir()
     (adapter / "adapter_config.json").write_text("{}")
     spec = parse_spec(f"hf[{checkpoint},adapter={adapter}]")
-    assert adapter / "adapter_config.json" in [*model_files(spec)]
+    assert adapter / "adapter_config.json" in [*_model_files(spec)]

@@ -9,7 +9,7 @@ import pytest
 
 from eyechart.data.detection.annotation import Annotation
 from eyechart.errors import DataError
-from eyechart.oodbench.detections import read_detections
+from eyechart.oodbench.division.detections import read_detections
 
 Write = Callable[..., Path]
 NOTHING = np.zeros((3, 2), np.int32)

@@ -11,15 +11,15 @@ import pytest
 from PIL import Image
 
 from eyechart.cli import main
-from eyechart.data.dataset import Dataset
+from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.detection.annotation import Exclusion
 from eyechart.errors import DataError, ModelError, SpecError
-from eyechart.inference.runner import Runner
-from eyechart.inference.store import Store
+from eyechart.inference.runner.runner import Runner
+from eyechart.inference.store.entries import Store
 from eyechart.models.types import Classifier, Encoder, Floats, Identity
-from eyechart.oodbench.build_divisions import summary_lines, table_row
-from eyechart.oodbench.case_division import DivisionResult, compute_division
-from eyechart.oodbench.division import HARD_SAMPLES, ID, OOD_H, OOD_S, LeftOutImage
+from eyechart.oodbench.division.build import summary_lines, table_row
+from eyechart.oodbench.division.case_division import DivisionResult, compute_division
+from eyechart.oodbench.division.pairs import HARD_SAMPLES, ID, OOD_H, OOD_S, LeftOutImage
 
 Make = Callable[..., Dataset]
 NAN = float("nan")
@@ -90,14 +90,14 @@ def bench(tmp_path: Path) -> Bench:
 
 
 def judges(*logits: Sequence[Sequence[float]]) -> dict[str, Judge]:
-    return {f"judge[{place}]": Judge(f"judge[{place}]", each) for place, each in enumerate(logits)}
+    return {f"judge[{index}]": Judge(f"judge[{index}]", each) for index, each in enumerate(logits)}
 
 
 def sets(found: DivisionResult) -> dict[str, list[tuple[int, int]]]:
     """Each set's pairs."""
     one, kept = found.division, dict[str, list[tuple[int, int]]]()
-    for place, name in enumerate(one.sets):
-        kept.setdefault(name, []).append((int(one.rows[place]), int(one.categories[place])))
+    for index, name in enumerate(one.sets):
+        kept.setdefault(name, []).append((int(one.rows[index]), int(one.categories[index])))
     return kept
 
 

@@ -11,9 +11,18 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from eyechart.data.dataset import Dataset
+from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import DataError
-from eyechart.oodbench.division import (
+from eyechart.oodbench.division.division_csv import read_pairs
+from eyechart.oodbench.division.division_files import (
+    division_sha256,
+    labels_sha256,
+    read_division,
+    serialize_division,
+    write_division,
+)
+from eyechart.oodbench.division.hard_samples import HardSamples
+from eyechart.oodbench.division.pairs import (
     Detector,
     DetectorOutput,
     Division,
@@ -21,15 +30,6 @@ from eyechart.oodbench.division import (
     build_division,
     require_annotation,
 )
-from eyechart.oodbench.division_csv import read_pairs
-from eyechart.oodbench.division_files import (
-    division_sha256,
-    labels_sha256,
-    read_division,
-    serialize_division,
-    write_division,
-)
-from eyechart.oodbench.hard_samples import HardSamples
 
 Make = Callable[..., Dataset]
 CAT, DOG, CREAM = "cat", "dog", "crème brûlée, burnt"
@@ -141,10 +141,10 @@ def test_every_csv_comes_back(folder: Folder) -> None:
             assert getattr(found, part).tolist() == getattr(folder.division, part)[of].tolist()
 
 
-def pair(place: int, **cells: Any) -> Callable[[dict[str, Any]], object]:
+def pair(index: int, **cells: Any) -> Callable[[dict[str, Any]], object]:
     """Change cells of a pair."""
     names = ("key", "category", "set", "main", "present", "flags", "hardness")
-    return lambda found: [found["pairs"][place].__setitem__(names.index(name), cell) for name, cell in cells.items()]
+    return lambda found: [found["pairs"][index].__setitem__(names.index(name), cell) for name, cell in cells.items()]
 
 
 FIRST = f"pair 0 (s02, {CREAM})"

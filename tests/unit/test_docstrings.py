@@ -11,7 +11,7 @@ pytestmark = pytest.mark.deep  # griffe comes with the tools of the site
 
 ROOT = Path(__file__).parents[2]
 SECTIONS = ("Args", "Returns", "Raises", "Yields")
-FOLDERS = ("src/eyechart", "reports", "plugins", "fixtures")
+FOLDERS = ("src/eyechart", "plugins", "fixtures")
 
 
 def functions_with_parameters(folder: str) -> Iterator[tuple[str, griffe.Function]]:

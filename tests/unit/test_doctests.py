@@ -12,7 +12,7 @@ import pytest
 
 import eyechart
 from eyechart import plugins
-from eyechart.models.torchvision_repair import repair
+from eyechart.models.runtime.torchvision_repair import repair
 
 pytestmark = pytest.mark.deep
 
@@ -46,5 +46,9 @@ def test_the_examples_hold() -> None:
 
 
 def test_examples_of_cached_properties_are_found() -> None:
-    found = [each for each in examples(import_module("eyechart.metrics.hierarchy")) if each.name == "Tree.leaf_counts"]
+    found = [
+        each
+        for each in examples(import_module("eyechart.realbirdid.statistics.hierarchy"))
+        if each.name == "Tree.leaf_counts"
+    ]
     assert [len(each.examples) for each in found] == [1]

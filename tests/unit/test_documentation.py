@@ -16,8 +16,8 @@ import documentation
 import pytest
 
 from eyechart.cli import command
+from eyechart.evaluation.presets import PACKAGED as PRESETS
 from eyechart.plugins.options import OPTIONS
-from eyechart.protocol.presets import PACKAGED as PRESETS
 from eyechart.protocol.registry import PACKAGED
 
 ROOT = Path(__file__).parents[2]
@@ -190,7 +190,7 @@ def test_every_command_line_names_commands_and_options_that_exist(page: Path, py
 def test_every_table_of_the_papers_has_a_command_with_the_preset_of_its_study(pytest_options: set[str]) -> None:
     rows = [line for line in documentation.paper_tables() if line.startswith("| `")]
     commands = [re.findall("`([^`]+)`", row)[1] for row in rows]
-    assert len(rows) == len(documentation.resolve_name("eyechart.reports.tables:BUILDERS"))
+    assert len(rows) == len(documentation.resolve_name("eyechart.reports.tables.registry:table_builders")())
     for line in commands:
         if line.startswith("eyechart run "):
             check_command(shlex.split(line), pytest_options)

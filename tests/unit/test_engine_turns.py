@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from eyechart.data.in_memory import build_pairs
+from eyechart.data.readers.in_memory import build_pairs
 from eyechart.inference.engines.local import LocalEngine
 from eyechart.inference.engines.work_units import Job, WorkUnit, answer_work_unit
-from eyechart.inference.requests import Classify
+from eyechart.inference.requests.row_requests import Classify
 from eyechart.models.types import Classifier, Floats, Identity
 
 SHADES, SIZE = 12, 3

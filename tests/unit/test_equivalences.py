@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.data.class_names import load_class_names
-from eyechart.data.equivalences import PACKAGED, equivalent_pairs
+from eyechart.data.labels.class_names import load_class_names
+from eyechart.data.labels.equivalences import PACKAGED, equivalent_pairs
 from eyechart.errors import DataError
 
 Write = Callable[[str, object], str]

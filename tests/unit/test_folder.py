@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from eyechart.data.dataset import Dataset
-from eyechart.data.folder import open_folder
-from eyechart.data.imagenet import val_labels
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.data.imagenet.classes import val_labels
+from eyechart.data.readers.folder import open_folder
 from eyechart.errors import DataError
 
 Fill = Callable[..., Path]
@@ -23,7 +23,7 @@ OPEN = """
 import sys
 from pathlib import Path
 
-from eyechart.data.folder import open_folder
+from eyechart.data.readers.folder import open_folder
 from eyechart.errors import DataError
 
 try:

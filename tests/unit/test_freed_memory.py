@@ -12,7 +12,7 @@ import sys
 
 import numpy as np
 
-from eyechart.models.runtime import keep_freed_memory
+from eyechart.models.runtime.torch_runtime import keep_freed_memory
 
 if sys.argv[1] == "kept":
     keep_freed_memory()

@@ -16,7 +16,7 @@ KEY = {"digest": "0b1c", "versions": "aa", "key": {"question": "mcq", "seed": 42
 
 @pytest.fixture
 def folder(golden: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of golden files in the place of the repository's."""
+    """A folder of golden files instead of the repository's."""
     monkeypatch.setattr("golden_compare.GOLDEN", tmp_path)
     (tmp_path / "changes.toml").write_text("", encoding="utf-8")
     golden.write_golden("main/records.json", RECORDS)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.metrics.accuracy import accuracy, correct_under_both, correctness
-from eyechart.metrics.categories import label_categories
-from eyechart.metrics.intervals import t_interval
-from eyechart.reports.classification.pages import symbol_of
+from eyechart.classification.tables.class_pages import symbol_of
+from eyechart.statistics.accuracy import accuracy, correct_under_both, correctness
+from eyechart.statistics.categories import label_categories
+from eyechart.statistics.intervals import t_interval
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 MLLMS = pytest.mark.parametrize("model", ["InternVL3.5", "GPT-4o", "Qwen3-VL", "LLaVA-OV"])
@@ -34,8 +34,8 @@ def rows(*names):
     def decorate(check):
         def test(subtests: Any) -> None:
             for name in names:
-                for place, row in enumerate(read(name)):
-                    with subtests.test(f"{name}-{place}-{next(iter(row.values()))}"):
+                for index, row in enumerate(read(name)):
+                    with subtests.test(f"{name}-{index}-{next(iter(row.values()))}"):
                         check(row)
 
         return test

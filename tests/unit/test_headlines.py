@@ -7,24 +7,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.classification.metrics import top5
-from eyechart.classification.predictions import ClassPredictions, Targets
-from eyechart.data.equivalences import LabelPolicy
-from eyechart.data.labels import build_label_set
-from eyechart.data.rows import Row
-from eyechart.gate.compare import compare_metrics, missing_metrics
-from eyechart.gate.evidence import Evidence, read_evidence
-from eyechart.gate.floors import describe_missed_floor, find_missed_floors, parse_floor
-from eyechart.gate.headlines import headlines
-from eyechart.gate.power import power_without_baseline
-from eyechart.metrics.intervals import wilson
+from eyechart.classification.answers.class_predictions import ClassPredictions, Targets
+from eyechart.classification.metrics.class_estimates import top5
+from eyechart.data.dataset.label_sets import build_label_set
+from eyechart.data.dataset.rows import Row
+from eyechart.data.labels.equivalences import LabelPolicy
+from eyechart.gate.comparison.compare_metrics import compare_metrics, missing_metrics
+from eyechart.gate.policy.floors import describe_missed_floor, find_missed_floors, parse_floor
+from eyechart.gate.verdicts.power import power_without_baseline
 from eyechart.plugins.summary import select_rows
-from eyechart.records import LABELLED, Metric, Record, read_run
-from eyechart.reports.leaderboard import leaderboards
-from eyechart.reports.overview import aggregate, metric_table
-from eyechart.reports.page.summary import case_rows, metric_rows, trend
+from eyechart.reports.comparison.leaderboard import leaderboards
+from eyechart.reports.overview.write_overview import aggregate, metric_table
+from eyechart.reports.page.case_rows import case_rows, metric_rows, trend
 from eyechart.reports.runs import load
-from eyechart.reports.tables import tables
+from eyechart.reports.tables.registry import tables
+from eyechart.results.evidence import Evidence, read_evidence
+from eyechart.results.headlines import headlines
+from eyechart.results.records import LABELLED, Metric, Record, read_run
+from eyechart.statistics.intervals import wilson
 
 Make = Callable[..., Path]
 TIMM = "timm[tf_efficientnet_lite0]"

@@ -18,8 +18,8 @@ from eyechart.models.generation import generate_all
 from eyechart.models.hf import preparation
 from eyechart.models.hf.generator import HfGenerator
 from eyechart.models.hf.preparation import BATCHES_AHEAD
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Generator, Request, Usage
-from eyechart.spec import parse_spec
 
 pytestmark = pytest.mark.deep
 
@@ -176,7 +176,7 @@ def test_requests_are_prepared_while_the_model_computes_and_no_further(
 
     monkeypatch.setattr(model._chat, "prepare_inputs", count)
     monkeypatch.setattr(model._module, "generate", wait)
-    requests = (taken.append(place) or Request((str(place),)) for place in range(1000))
+    requests = (taken.append(index) or Request((str(index),)) for index in range(1000))
     answers = model.generate(requests, 1)
     assert {next(answers)[0], next(answers)[0]} <= set(range(window))
     assert len(taken) == 2 * window
@@ -187,7 +187,7 @@ def test_requests_are_prepared_while_the_model_computes_and_no_further(
 def test_large_prompts_are_prepared_fewer_at_once(tiny_chat: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preparation, "MAX_BYTES", 1)
     model, taken = ours(tiny_chat("fast_vlm"), ",batch_size=2"), []
-    answers = model.generate((taken.append(place) or Request((str(place),)) for place in range(9)), 1)
+    answers = model.generate((taken.append(index) or Request((str(index),)) for index in range(9)), 1)
     assert next(answers)[0] == 0
     answers.close()
     assert len(taken) == 2
@@ -223,7 +223,7 @@ def test_it_loads_in_a_process_where_nothing_was_repaired_before(tiny_chat: Tiny
     code = (
         "from eyechart.models.hf.generator import HfGenerator\n"
         "from eyechart.models.types import Request\n"
-        "from eyechart.spec import parse_spec\n"
+        "from eyechart.models.spec import parse_spec\n"
         f"model = HfGenerator(parse_spec('hf[{tiny_chat('fast_vlm')}]'), offline=True)\n"
         "print(len(list(model.generate([Request(('?',))], 1))))\n"
     )

@@ -12,11 +12,11 @@ import pytest
 from PIL import Image
 
 from eyechart.errors import ModelError, SpecError
-from eyechart.models import text_batches
 from eyechart.models.hf.clip import HfClipEncoder
-from eyechart.models.torchvision_repair import repair
+from eyechart.models.runtime import text_batches
+from eyechart.models.runtime.torchvision_repair import repair
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Encoder, Floats
-from eyechart.spec import parse_spec
 
 repair()  # before any test imports transformers itself
 TEXTS = ["a cat", "a photo of a small and rather shy dog", "dog", "a cat", "the"]

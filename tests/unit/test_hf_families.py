@@ -16,7 +16,7 @@ from families.check import CHOICES, Comparison, draw_requests
 from eyechart.models.generation import generate_all
 from eyechart.models.hf import trie_pass
 from eyechart.models.hf.generator import HfGenerator
-from eyechart.spec import parse_spec
+from eyechart.models.spec import parse_spec
 
 pytestmark = [
     pytest.mark.deep,

@@ -12,12 +12,12 @@ from PIL import Image
 
 from eyechart.errors import RequestError
 from eyechart.inference.engines.local import LocalEngine
-from eyechart.inference.request_batches import ChooseAnswers
+from eyechart.inference.requests.text_requests import ChooseAnswers
 from eyechart.models.generation import generate_all
 from eyechart.models.hf.generator import HfGenerator
 from eyechart.models.hf.preparation import BATCHES_AHEAD
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Answer, Request
-from eyechart.spec import parse_spec
 
 Tiny = Callable[[str], Path]
 CHOICES = ["cat", "dog", "a bird", "caterpillar"]
@@ -33,7 +33,7 @@ def picture(colour: int, size: tuple[int, int] = (64, 48)) -> Image.Image:
     return Image.new("RGB", size, (colour, 90, 255 - colour))
 
 
-GOOD = [Request((picture(20 * place), f"what is thing {place}?")) for place in range(7)]
+GOOD = [Request((picture(20 * index), f"what is thing {index}?")) for index in range(7)]
 
 
 def mixed(family: str, at: int = 3) -> list[Request]:
@@ -131,13 +131,13 @@ def test_one_request_without_room_in_memory_is_an_error_and_the_batch_grows_back
 ) -> None:
     long, short = (
         Request(("what is it " * 60,)),
-        [Request((f"and {place}?",)) for place in range(2 * BATCHES_AHEAD + 3)],
+        [Request((f"and {index}?",)) for index in range(2 * BATCHES_AHEAD + 3)],
     )
     model = ours(tiny_chat("fast_vlm"), ",batch_size=2")
     sizes = cramped(model, most=2, longest=100)
     with pytest.warns(RuntimeWarning, match="Memory ran out with 2 requests"):
         said = generate_all(model, [*short[:3], long, *short[3:]], 4)
-    assert [place for place, answer in enumerate(said) if answer.error] == [3]
+    assert [index for index, answer in enumerate(said) if answer.error] == [3]
     assert re.search(r"Memory ran out on a single request to 'hf\[.*Use a smaller model", said[3].error)
     assert said[3].retry
     assert sizes[-5:] == [2, 1, 1, 2, 2]

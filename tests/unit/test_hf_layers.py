@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.models.choice_trie import Trie
+from eyechart.models.choices.trie import Trie
 from eyechart.models.hf import batches, trie_scoring
 from eyechart.models.hf.continuation import ContinuedPrompts
 from eyechart.models.hf.decoding import read_prompts
-from eyechart.models.torchvision_repair import repair
+from eyechart.models.runtime.torchvision_repair import repair
 
 pytestmark = pytest.mark.deep
 
@@ -119,7 +119,7 @@ def test_scores_are_those_of_whole_prompts_with_their_choices(build: Callable[[s
 @pytest.mark.parametrize("family", LAYERS)
 def test_padding_is_avoided_where_it_would_change_answers(build: Callable[[str], Any], family: str) -> None:
     assert batches.allows_padding(build(family).config) == (family not in LENGTHS)
-    prompts = {place: {"input_ids": np.zeros((1, length))} for place, length in enumerate((7, 9, 7, 8))}
+    prompts = {index: {"input_ids": np.zeros((1, length))} for index, length in enumerate((7, 9, 7, 8))}
     assert [*batches.group_by_length(prompts, 4)] == [[0, 2, 3, 1]]
     assert [*batches.group_by_length(prompts, 4, padding=False)] == [[0, 2], [3], [1]]
 

@@ -15,8 +15,8 @@ from PIL import Image
 from eyechart.errors import EyechartError, ModelError, SpecError
 from eyechart.models.generation import generate_all
 from eyechart.models.hf.generator import HfGenerator
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Request
-from eyechart.spec import parse_spec
 
 pytestmark = pytest.mark.deep
 

@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.data.class_names import load_class_names
-from eyechart.models import chat
-from eyechart.models.choice_trie import Trie
+from eyechart.data.labels.class_names import load_class_names
+from eyechart.models.chat import conversation
+from eyechart.models.choices.trie import Trie
 from eyechart.models.hf.decoding import _tensors
 from eyechart.models.hf.generator import HfGenerator
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Request, Scorer
-from eyechart.spec import parse_spec
 
 pytestmark = pytest.mark.deep
 
@@ -126,7 +126,7 @@ def has(row: tuple[int, ...], part: tuple[int, ...]) -> bool:
 
 @pytest.mark.parametrize("cut", CUTS)
 def test_names_are_cut_differently_in_their_surroundings(checkpoint: Tiny, cut: str) -> None:
-    name, spaced, quoted = chat.ChatProcessor(checkpoint("fast_vlm", cut)).tokenize_choices(
+    name, spaced, quoted = conversation.ChatProcessor(checkpoint("fast_vlm", cut)).tokenize_choices(
         ["cat", " cat", '{"1": "cat"}']
     )
     assert not has(spaced, name[:-1])
@@ -134,14 +134,14 @@ def test_names_are_cut_differently_in_their_surroundings(checkpoint: Tiny, cut: 
 
 
 def test_an_answer_is_read_behind_its_prompt(checkpoint: Tiny) -> None:
-    read = chat.ChatProcessor(checkpoint("fast_vlm", "spaced"))
+    read = conversation.ChatProcessor(checkpoint("fast_vlm", "spaced"))
     (found,) = read.tokenize_choices(["cat"])
     assert found[:-1] != tuple(read._tokenizer("cat", add_special_tokens=False)["input_ids"])
     assert read._tokenizer.convert_ids_to_tokens(found)[:-1] == ["cat"]
 
 
 def test_no_token_is_half_prompt_and_half_answer(checkpoint: Tiny) -> None:
-    read = chat.ChatProcessor(checkpoint("fast_vlm", "merging", ":"))
+    read = conversation.ChatProcessor(checkpoint("fast_vlm", "merging", ":"))
     assert read._tokenizer.tokenize(":cat") == [":c", "at"]
     cat, dog = read.tokenize_choices(["cat", "dog"])
     assert read._tokenizer.convert_ids_to_tokens([*cat[:-1], *dog[:-1]]) == ["cat", "dog"]
@@ -249,7 +249,7 @@ def watched() -> Iterator[Callable[..., Watched]]:
 def test_an_image_costs_its_prompt_and_the_inner_nodes_of_the_trie(
     tiny_chat: Tiny, watched: Callable[..., Watched], questions: list[Request], family: str, form: str
 ) -> None:
-    seen = watched(family if family in chat.packaged.PACKAGED_MODELS["hf"] else tiny_chat(family))
+    seen = watched(family if family in conversation.packaged.PACKAGED_MODELS["hf"] else tiny_chat(family))
     choices = [form.format(name) for name in THOUSAND]
     seen.model.score(questions[2:3], choices)
     inner = len(Trie.from_choices(seen.model._chat.tokenize_choices(choices)).nodes) - 1

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from eyechart.models import chat
-from eyechart.models.choice_trie import Trie
+from eyechart.models.chat import conversation
+from eyechart.models.choices.trie import Trie
 from eyechart.models.hf import batches
 from eyechart.models.hf.generator import HfGenerator
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Request
-from eyechart.spec import parse_spec
 
 CHOICES = ["cat", "caterpillar", "cat food", "a cat that sees", "dog", "cat", "x", "hot dog", "", '{"1": "cat"}']
 FAMILIES = ("fast_vlm", "qwen3_vl")
@@ -111,9 +111,9 @@ def test_thousands_of_species_have_a_probability_each(questions: list[Request]) 
     assert (scores.shape, len(set(names))) == ((2, SPECIES), SPECIES)
     np.testing.assert_allclose(shares.sum(axis=1), 1, atol=1e-9)
     rows = model._chat.tokenize_choices(names)
-    for place in (0, 17, SPECIES - 1):
-        expected = alone(model, asked[0], rows[place])[: unique(rows[place], rows)].sum()
-        np.testing.assert_allclose(scores[0, place], expected, atol=1e-4)
+    for index in (0, 17, SPECIES - 1):
+        expected = alone(model, asked[0], rows[index])[: unique(rows[index], rows)].sum()
+        np.testing.assert_allclose(scores[0, index], expected, atol=1e-4)
 
 
 def test_a_prompt_costs_only_the_nodes_that_tell_names_apart(questions: list[Request]) -> None:
@@ -133,7 +133,7 @@ def test_a_prompt_costs_only_the_nodes_that_tell_names_apart(questions: list[Req
 
 
 def test_what_is_kept_of_choices_knows_where_they_end(tiny_chat: Tiny) -> None:
-    read = chat.ChatProcessor(tiny_chat("fast_vlm"))
+    read = conversation.ChatProcessor(tiny_chat("fast_vlm"))
     whole, cut = read.build_trie(CHOICES), read.build_trie(CHOICES, "unique")
     assert read.build_trie(CHOICES, "unique") is cut
     assert len(cut.nodes) < len(whole.nodes)

@@ -13,13 +13,13 @@ from eyechart.errors import ModelError
 from eyechart.models.generation import generate_all
 from eyechart.models.hf import trie_pass, trie_scoring
 from eyechart.models.hf.generator import HfGenerator
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Request
 from eyechart.protocol.context import Context
 from eyechart.protocol.registry import get_protocol
-from eyechart.spec import parse_spec
 
 Tiny = Callable[[str], Path]
-REQUESTS = [Request((Image.new("RGB", (40 + 9 * place, 60), "red"), f"what is thing {place}?")) for place in range(3)]
+REQUESTS = [Request((Image.new("RGB", (40 + 9 * index, 60), "red"), f"what is thing {index}?")) for index in range(3)]
 BLOCKS = "diffusion_gemma writes blocks of tokens at once: a choice has no log-probability. Use another model."
 
 

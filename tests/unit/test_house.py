@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SURFACES = ("benchmarks", "fixtures", "plugins", "reports")
+SURFACES = ("benchmarks", "fixtures", "plugins")
 MODULES = [
     path for folder in ("src", "action", *SURFACES, "tests", "tools") for path in sorted((ROOT / folder).rglob("*.py"))
 ]
@@ -49,7 +49,7 @@ def test_the_library_imports_neither_pytest_nor_the_surfaces() -> None:
         "import pytest",
         "    from _pytest import runner",
         "from eyechart.plugins.options import x",
-        "from eyechart import (a, reports)",
+        "from eyechart import (a, plugins)",
     ],
 )
 def test_an_import_that_the_library_must_not_have_is_found(line: str) -> None:

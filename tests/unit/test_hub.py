@@ -12,10 +12,10 @@ import datasets
 import pytest
 from PIL import Image
 
-from eyechart.data.dataset import Dataset
+from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.discovery import find_split, survey_root
-from eyechart.data.hub import HubSpec, open_hub, open_table, parse_hub
-from eyechart.data.splits import open_split
+from eyechart.data.readers.hub import HubSpec, open_hub, open_table, parse_hub
+from eyechart.data.splits.open_split import open_split
 from eyechart.errors import DataError
 
 Opened = Callable[..., Dataset]
@@ -23,8 +23,8 @@ Opened = Callable[..., Dataset]
 
 @pytest.fixture
 def pictures(tmp_path: Path) -> Path:
-    for shade, place in enumerate(("train/cat/1", "train/dog/2", "validation/cat/3", "validation/dog/4")):
-        path = tmp_path / "pets" / f"{place}.png"
+    for shade, index in enumerate(("train/cat/1", "train/dog/2", "validation/cat/3", "validation/dog/4")):
+        path = tmp_path / "pets" / f"{index}.png"
         path.parent.mkdir(parents=True)
         Image.new("RGB", (4, 4), (shade, 0, 0)).save(path)
     return tmp_path / "pets"
@@ -159,7 +159,7 @@ def test_offline_mode_reads_local_folders(pictures: Path, opened: Opened) -> Non
 
 @pytest.mark.deep
 def test_no_network() -> None:
-    code = "from eyechart.data.hub import open_hub; open_hub('hub:nobody/nothing', 'a', 'b')"
+    code = "from eyechart.data.readers.hub import open_hub; open_hub('hub:nobody/nothing', 'a', 'b')"
     ran = subprocess.run([sys.executable, "-c", code], env={"HF_HUB_OFFLINE": "1"}, capture_output=True, text=True)
     assert "DataError: hub:nobody/nothing cannot be opened" in ran.stderr
     assert "give its folder" in ran.stderr
@@ -221,14 +221,14 @@ def split(pictures: Path, tmp_path: Path) -> Split:
     """Write tables below the folder of a split; each has a picture a label."""
 
     def write(tables: dict[str, list[int]], folder: str = "pets/test", **columns: object) -> Path:
-        place = tmp_path / "root" / folder
+        index = tmp_path / "root" / folder
         for name, labels in tables.items():
-            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            (index / name).parent.mkdir(parents=True, exist_ok=True)
             kinds = {"image": datasets.Image(), "label": NAMED, **columns}
             content = {"image": [png(pictures)] * len(labels), "label": labels}
             content |= {column: [png(pictures)] * len(labels) for column in columns if column not in content}
-            datasets.Dataset.from_dict(content, datasets.Features(kinds)).to_parquet(str(place / name))
-        return place
+            datasets.Dataset.from_dict(content, datasets.Features(kinds)).to_parquet(str(index / name))
+        return index
 
     return write
 

@@ -8,7 +8,7 @@ import pytest
 
 from eyechart.models.open_clip.encoder import OpenClipEncoder
 from eyechart.models.registry import BUILT_IN, create_model
-from eyechart.spec import parse_spec
+from eyechart.models.spec import parse_spec
 
 SPEED = {"batch_size", "max_num_seqs", "gpu_memory_utilization", "tensor_parallel_size", "pipeline_parallel_size",
          "data_parallel_size", "max_logprobs"}  # fmt: skip

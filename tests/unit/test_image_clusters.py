@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import eyechart
+from eyechart.api.image_clusters import ClusterOptions, ImageClusters, cluster_images, compare_clusters
 from eyechart.cli import main
-from eyechart.data.splits import list_splits, open_split
+from eyechart.data.splits.open_split import list_splits, open_split
 from eyechart.errors import ReportError
-from eyechart.records import read_run
-from eyechart.reports.image_clusters import ClusterOptions, ImageClusters, cluster_images, compare_clusters
-from eyechart.spec import parse_spec
+from eyechart.models.spec import parse_spec
+from eyechart.results.records import read_run
 
 SPLIT, ENCODER = "sample-fluent-3d", "open_clip[toybox-clip]"
 

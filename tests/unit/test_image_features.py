@@ -11,8 +11,8 @@ from PIL import Image
 
 from eyechart.models.generation import generate_all
 from eyechart.models.hf.generator import HfGenerator
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Request
-from eyechart.spec import parse_spec
 
 pytestmark = pytest.mark.deep
 

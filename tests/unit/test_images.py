@@ -263,7 +263,7 @@ def test_a_picture_whose_exif_is_broken_is_whole(exif: bytes, upright: bool) -> 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"version https://git-lfs.github.com/spec/v1\n", "is a pointer of Git LFS in place of the file: run git lfs"),
+        (b"version https://git-lfs.github.com/spec/v1\n", "is a pointer of Git LFS instead of the file: run git lfs"),
         (b"<!DOCTYPE html><html>", "is a web page"),
         (b"\x1f\x8b\x08\0", "is compressed with gzip: unpack it"),
     ],

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from eyechart.cli import main
-from eyechart.records import read_run
+from eyechart.results.records import read_run
 
 pytestmark = pytest.mark.deep
 

@@ -10,7 +10,7 @@ from PIL import Image
 
 from eyechart.data.observations import REASONS, Observations
 from eyechart.errors import DataError
-from eyechart.realbirdid.inaturalist import (
+from eyechart.realbirdid.data.inaturalist import (
     GENUS_WITHOUT_SPECIES,
     HYBRID,
     NO_IMAGE,
@@ -20,7 +20,7 @@ from eyechart.realbirdid.inaturalist import (
     NOT_RESEARCH_GRADE,
     import_birds,
 )
-from eyechart.realbirdid.inaturalist import ImportResult as Result
+from eyechart.realbirdid.data.inaturalist import ImportResult as Result
 
 BASE = {
     "id": "1",

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.data import index_cache
-from eyechart.data.file_index import IndexEntry
-from eyechart.data.index_cache import load_or_build, read_facts
+from eyechart.data.index import index_cache
+from eyechart.data.index.file_index import IndexEntry
+from eyechart.data.index.index_cache import load_or_build, read_facts
 from eyechart.errors import DataError
 
 ENTRIES = (IndexEntry("a", "a.png", "00", "a.png", label=3), IndexEntry("b", "b", "11", "0.tar", 512, 9, labels=(1, 2)))
@@ -101,11 +101,11 @@ def test_a_damaged_file_is_made_anew(index, built, tmp_path: Path, damage: bytes
     assert kept(tmp_path).read_bytes() == whole
 
 
-@pytest.mark.parametrize("place", range(0, 120, 7))
-def test_one_changed_byte_is_noticed(index, built, tmp_path: Path, place: int) -> None:
+@pytest.mark.parametrize("position", range(0, 120, 7))
+def test_one_changed_byte_is_noticed(index, built, tmp_path: Path, position: int) -> None:
     index()
     data = bytearray(kept(tmp_path).read_bytes())
-    data[place] ^= 1
+    data[position] ^= 1
     kept(tmp_path).write_bytes(data)
     assert index() == ENTRIES
     assert len(built) == 2

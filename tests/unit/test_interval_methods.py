@@ -2,8 +2,8 @@
 
 import pytest
 
-from eyechart.plugins.summary import METHODS, interval_methods
-from eyechart.records import Metric
+from eyechart.plugins.summary import METHODS, _interval_methods
+from eyechart.results.records import Metric
 
 
 def shown(method: str, name: str = "acc1", ci: tuple[float, float] | None = (0.1, 0.9)) -> Metric:
@@ -13,13 +13,13 @@ def shown(method: str, name: str = "acc1", ci: tuple[float, float] | None = (0.1
 
 @pytest.mark.parametrize("method", [*METHODS, "order statistics"])
 def test_the_method_of_a_shown_number_is_named_and_no_other(method: str) -> None:
-    assert interval_methods([shown(method), shown("none", ci=None)]) == METHODS.get(method, method)
+    assert _interval_methods([shown(method), shown("none", ci=None)]) == METHODS.get(method, method)
 
 
 def test_several_methods_are_named_once_each() -> None:
     metrics = [shown("wilson"), shown("bootstrap", "acc5"), shown("wilson")]
-    assert interval_methods(metrics) == f"{METHODS['wilson']}, {METHODS['bootstrap']}"
+    assert _interval_methods(metrics) == f"{METHODS['wilson']}, {METHODS['bootstrap']}"
 
 
 def test_without_an_interval_no_method_is_named() -> None:
-    assert interval_methods([shown("wilson", ci=None)]) == ""
+    assert _interval_methods([shown("wilson", ci=None)]) == ""

@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.classification.knn import KnnModel, knn_scores
-from eyechart.classification.predictions import ClassPredictions
-from eyechart.data.imagenet_sample import open_sample
+from eyechart.classification.answers.class_predictions import ClassPredictions
+from eyechart.classification.protocols.knn import KnnModel, knn_scores
 from eyechart.data.images import decode_image
+from eyechart.data.readers.imagenet_sample import open_sample
 from eyechart.errors import DataError, SpecError
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Neighbours
-from eyechart.spec import parse_spec
 
 
 def test_it_offers_neighbours() -> None:

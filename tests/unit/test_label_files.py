@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.data.label_files import (
+from eyechart.data.dataset.rows import Row
+from eyechart.data.labels.label_files import (
     ImageNames,
     LabelFile,
     align_labels,
@@ -17,8 +18,7 @@ from eyechart.data.label_files import (
     parse_labels_option,
     read_labels,
 )
-from eyechart.data.label_formats import FORMATS, validation_file
-from eyechart.data.rows import Row
+from eyechart.data.labels.label_formats import FORMATS, validation_file
 from eyechart.errors import DataError
 
 Write = Callable[..., Path]
@@ -224,8 +224,8 @@ def matches_of_paths(lines: list[str], names: list[tuple[str, str]]) -> list[int
         return [str(path), path.name, str(path.parent / path.stem), path.stem]
 
     def only(form: str, items: list[list[str]]) -> int | None:
-        places = [place for place, item in enumerate(items) if form in item]
-        return places[0] if len(places) == 1 else None
+        indices = [index for index, item in enumerate(items) if form in item]
+        return indices[0] if len(indices) == 1 else None
 
     of_lines = [forms(line) for line in lines]
     of_images = [[*forms(file), *forms(key)] for key, file in names]
@@ -321,7 +321,7 @@ def test_an_absurdly_long_line_is_refused(write: Write, content: str) -> None:
 
 
 def test_labels_that_count_from_one(tmp_path: Path) -> None:
-    rows = [Row(f"{place}.png", f"{place}.png", "", place) for place in range(20)]
+    rows = [Row(f"{index}.png", f"{index}.png", "", index) for index in range(20)]
     for first, message in ((0, ""), (1, "the data set's own label plus 1 for 20 of 20 images")):
         lines = "".join(f"{row.key},{row.label + first}\n" for row in rows)
         (tmp_path / "labels.csv").write_text(f"file,labels\n{lines}")

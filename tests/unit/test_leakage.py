@@ -9,7 +9,7 @@ import pytest
 from pyarrow import parquet
 
 from eyechart.errors import DataError
-from eyechart.realbirdid.leakage import OverlapCount, OverlapResult, find_overlap, summary_lines, write_matches
+from eyechart.realbirdid.leakage.overlap import OverlapCount, OverlapResult, find_overlap, summary_lines, write_matches
 
 HEAD = "image,observation_id,answerable,photo_id,url"
 BIRDS = (

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from packaged_samples.notices import lines, notices, spdx
 
-from eyechart.data.imagenet_sample import packaged_root
+from eyechart.data.readers.imagenet_sample import packaged_root
 
 ROOT = Path(__file__).parents[2]
 OURS = "Apache-2.0"

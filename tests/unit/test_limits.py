@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import eyechart
-from eyechart.data.limits import draw_rows, parse_limit
-from eyechart.data.splits import SplitRef, list_splits, open_split
+from eyechart.data.dataset.limits import draw_rows, parse_limit
+from eyechart.data.splits.open_split import SplitRef, list_splits, open_split
 from eyechart.errors import SpecError
 
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from eyechart.data.class_names import fingerprint
-from eyechart.data.dataset import Dataset
+from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.detection import lvis
 from eyechart.data.detection.instances import PublishedFile
 from eyechart.data.detection.lvis import annotation_file, open_lvis
+from eyechart.data.labels.class_names import fingerprint
 from eyechart.errors import DataError, VocabularyError
 
 CAT, BAT, BOW, SKI = 1, 2, 3, 4
@@ -21,10 +21,10 @@ NAMES = ("alley_cat", "bat_(animal)", "bow-tie", "après-ski_boot")
 PLACES = ("train2017/000000000007.jpg", "val2017/000000000005.jpg", "val2017/000000000009.jpg")
 
 
-def image(place: str, **more: Any) -> dict[str, Any]:
+def image(index: str, **more: Any) -> dict[str, Any]:
     """An image as v1 has it: without file_name."""
-    url = f"http://images.cocodataset.org/{place}"
-    fields = {"id": int(place[-6:-4]), "coco_url": url, "width": 40, "height": 30, "license": 1}
+    url = f"http://images.cocodataset.org/{index}"
+    fields = {"id": int(index[-6:-4]), "coco_url": url, "width": 40, "height": 30, "license": 1}
     return fields | {"neg_category_ids": [], "not_exhaustive_category_ids": []} | more
 
 
@@ -45,7 +45,7 @@ class Folder:
 
     path: Path
     ids: Any = field(default_factory=count)
-    images: list[dict[str, Any]] = field(default_factory=lambda: [image(place) for place in reversed(PLACES)])
+    images: list[dict[str, Any]] = field(default_factory=lambda: [image(index) for index in reversed(PLACES)])
     categories: list[dict[str, Any]] = field(default_factory=lambda: [category(*pair) for pair in enumerate(NAMES, 1)])
     things: list[dict[str, Any]] = field(default_factory=list)
 
@@ -68,9 +68,9 @@ class Folder:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
-    for place in PLACES:
-        (tmp_path / place).parent.mkdir(exist_ok=True)
-        Image.new("RGB", (40, 30)).save(tmp_path / place)
+    for index in PLACES:
+        (tmp_path / index).parent.mkdir(exist_ok=True)
+        Image.new("RGB", (40, 30)).save(tmp_path / index)
     return Folder(tmp_path)
 
 

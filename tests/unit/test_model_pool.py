@@ -7,7 +7,7 @@ import pytest
 
 from eyechart.errors import ModelError
 from eyechart.models.pool import ModelPool
-from eyechart.spec import parse_spec
+from eyechart.models.spec import parse_spec
 
 pytestmark = pytest.mark.deep
 

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from eyechart.classification.multiple_choice import MillMCQ, MultipleChoice, draw_mill_options
-from eyechart.classification.options import SHORT
+from eyechart.classification.protocols.multiple_choice import MillMCQ, MultipleChoice, draw_mill_options
+from eyechart.classification.protocols.text_options import SHORT
 from eyechart.errors import DataError, SpecError, VocabularyError
-from eyechart.metrics.clusters import clustered_wilson
-from eyechart.metrics.intervals import wilson
 from eyechart.models.types import Answer, Classifier
+from eyechart.statistics.clusters import clustered_wilson
+from eyechart.statistics.intervals import wilson
 
 NAMES = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "ibis", "jay", "kite", "lynx")
 Say = Callable[[tuple[int, ...], str], Any]
@@ -48,7 +48,7 @@ def test_mills_options_are_asked_in_mills_words(sit: Any, talker: Any) -> None:
     assert found(said) == [*range(12)]
     for (number,), text in model.asked:
         drawn = draw_mill_options(f"s{number:02d}", number, 12)
-        assert offered(text) == dict(zip(ascii_uppercase, (NAMES[place] for place in drawn.classes), strict=False))
+        assert offered(text) == dict(zip(ascii_uppercase, (NAMES[index] for index in drawn.classes), strict=False))
         assert said.texts.columns()["options"][number] == ";".join(map(str, drawn.classes))
     assert model.how == [(32, None)]
     assert said.variant == {**said.variant, "parser": "lenient", "parser_version": "letter 3", "names": "mine"}
@@ -112,13 +112,13 @@ def test_letters_are_read_in_the_way_that_was_chosen(sit: Any, talker: Any, read
     if reading == "mill":  # always a class, drawn by the answer's text where nothing is read
         drawn = [[*offered(text).values()] for _, text in model.asked]
         guessed = [Random(f"0|parse_multi_choice|{form}").randrange(10) for form in forms[2:]]
-        assert [NAMES[place] for place in found(said)] == [
-            *("bee", "bee", *(names[place] for names, place in zip(drawn[2:], guessed, strict=True)))
+        assert [NAMES[index] for index in found(said)] == [
+            *("bee", "bee", *(names[index] for names, index in zip(drawn[2:], guessed, strict=True)))
         ]
         assert (said.unparsed, said.variant["parser_version"]) == (frozenset(), "compat 1")
     else:
         wanted = READINGS[reading]
-        assert (found(said), said.unparsed) == (wanted, {row for row, place in enumerate(wanted) if place < 0})
+        assert (found(said), said.unparsed) == (wanted, {row for row, index in enumerate(wanted) if index < 0})
 
 
 def test_wrong_unread_and_error_are_three_things(sit: Any, talker: Any) -> None:

@@ -78,23 +78,25 @@ def test_statements_and_conditions_are_mutated_and_annotations_are_not(mutate) -
 
 def test_the_tests_of_a_module_are_the_nearest_first(mutate) -> None:
     root = SCRIPT.parents[1]
-    near = [str(path) for path in mutate.find_tests(Path("src/eyechart/metrics/accuracy.py"), root, False)]
+    near = [str(path) for path in mutate.find_tests(Path("src/eyechart/statistics/accuracy.py"), root, False)]
     assert near == [
         "tests/properties/test_accuracy.py",
-        "tests/unit/test_metrics_against_others.py",
-        "tests/unit/test_metric_contract.py",
+        "tests/unit/test_statistics_against_others.py",
+        "tests/unit/test_statistics_contract.py",
     ]
-    messages = [path.name for path in mutate.find_tests(Path("src/eyechart/gate/messages.py"), root, False)]
-    assert messages[0] == "test_messages.py"
+    messages = [
+        path.name for path in mutate.find_tests(Path("src/eyechart/gate/verdicts/verdict_messages.py"), root, False)
+    ]
+    assert messages[0] == "test_verdict_messages.py"
     assert {"test_compare.py", "test_margins.py", "test_page_link.py"} <= {*messages}
     assert "test_evidence.py" not in messages
     sessions = Path("tests/properties/test_significance_sessions.py")
-    assert sessions in mutate.find_tests(Path("src/eyechart/metrics/significance.py"), root, False)
+    assert sessions in mutate.find_tests(Path("src/eyechart/statistics/significance.py"), root, False)
     birds = Path("tests/properties/test_clustered_birds.py")
-    cochran = Path("src/eyechart/metrics/cochran.py")
+    cochran = Path("src/eyechart/realbirdid/statistics/cochran.py")
     assert [birds in mutate.find_tests(cochran, root, far) for far in (True, False)] == [True, False]
-    assert Path("tests/properties/test_abstention.py") in mutate.find_tests(
-        Path("src/eyechart/metrics/_sweeps.py"), root, False
+    assert Path("tests/properties/test_abstention_tradeoff.py") in mutate.find_tests(
+        Path("src/eyechart/statistics/_sweeps.py"), root, False
     )
 
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from eyechart.metrics.clusters import clustered_mcnemar
-from eyechart.metrics.intervals import wilson
-from eyechart.metrics.noise_floor import detectable_beside_noise, flip_rate, noise_floor
-from eyechart.metrics.noninferiority import loss_upper_limit, samples_for_margin, smallest_margin
-from eyechart.metrics.significance import mcnemar_p, minimum_detectable_loss
+from eyechart.statistics.clusters import clustered_mcnemar
+from eyechart.statistics.intervals import wilson
+from eyechart.statistics.noise_floor import detectable_beside_noise, flip_rate, noise_floor
+from eyechart.statistics.noninferiority import loss_upper_limit, samples_for_margin, smallest_margin
+from eyechart.statistics.significance import mcnemar_p, minimum_detectable_loss
 
 ALPHA, TIMES = 0.01, 4000
 

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from eyechart.data.dataset import Dataset
+from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.detection import nuscenes_camera
 from eyechart.data.detection.nuscenes import _official_scenes, open_nuscenes
 from eyechart.errors import DataError
-from eyechart.toybox import nuscenes as toy
-from eyechart.toybox.art import styles
-from eyechart.toybox.classes import classes
-from eyechart.toybox.scenes import RenderedScene
-from eyechart.toybox.shards import encode_image
+from eyechart.toybox.art.scenes import RenderedScene
+from eyechart.toybox.art.shapes import styles
+from eyechart.toybox.art.toy_classes import classes
+from eyechart.toybox.formats import nuscenes_files as toy
+from eyechart.toybox.formats.shards import encode_image
 
 Row = dict[str, Any]
 Vector = tuple[float, float, float]
@@ -52,8 +52,8 @@ class Street:
 
     def camera(self, name: str) -> Row:
         matrix = [[1000.0, 0.0, 800.0], [0.0, 1000.0, 450.0], [0.0, 0.0, 1.0]]
-        place = {"translation": (0.0, 0.0, 1.5), "rotation": toy.CAMERAS[name].pose.rotation}
-        return {"token": name, "sensor_token": name, "camera_intrinsic": matrix, **place}
+        index = {"translation": (0.0, 0.0, 1.5), "rotation": toy.CAMERAS[name].pose.rotation}
+        return {"token": name, "sensor_token": name, "camera_intrinsic": matrix, **index}
 
     def frame(self, scene: str, channel: str, key_frame: bool = True) -> Row:
         name = f"{'samples' if key_frame else 'sweeps'}/{channel}/{scene}.jpg"
@@ -89,8 +89,8 @@ class Street:
         """What the opened street says of a category: its count, and whether it is known and countable."""
         found = self.open().annotation
         assert found is not None
-        place = found.category_ids.index(category)
-        return int(found.counts[0, place]), bool(found.known[0, place]), bool(found.countable[0, place])
+        index = found.category_ids.index(category)
+        return int(found.counts[0, index]), bool(found.known[0, index]), bool(found.countable[0, index])
 
     def left_out(self) -> list[str]:
         found = self.open().annotation
@@ -142,8 +142,8 @@ def test_pictures_are_read_in_the_order_of_the_index(part: tuple[Dataset, list[R
 
 
 def test_the_order_of_the_tables_changes_nothing(street: Street) -> None:
-    for place, category in enumerate(("vehicle.car", "animal", "vehicle.car")):
-        street.put(category, (20.0, 5.0 * place - 5, 1.0))
+    for index, category in enumerate(("vehicle.car", "animal", "vehicle.car")):
+        street.put(category, (20.0, 5.0 * index - 5, 1.0))
     first = street.open()
     street.tables = {name: rows[::-1] for name, rows in street.tables.items()}
     again = street.open()
@@ -342,8 +342,8 @@ def test_empty_tables_of_things_are_a_street_without_things(street: Street) -> N
 
 
 def test_many_boxes_are_looked_at_in_blocks(street: Street, monkeypatch: pytest.MonkeyPatch) -> None:
-    for place in range(7):
-        street.put("vehicle.car", (20.0, 3.0 * place - 30, 1.0))
+    for index in range(7):
+        street.put("vehicle.car", (20.0, 3.0 * index - 30, 1.0))
     whole = street.says()
     monkeypatch.setattr(nuscenes_camera, "BLOCK", 2)
     assert street.says() == whole

@@ -12,7 +12,7 @@ from eyechart.data.observation_table import read_observations
 from eyechart.data.observations import REASONS, Observations
 from eyechart.data.tables import read_table
 from eyechart.errors import DataError
-from eyechart.toybox import birds
+from eyechart.toybox.formats import bird_files
 
 HEADER = "image,observation_id,species,genus,answerable,reason,latitude,longitude,candidates"
 TAXONOMY = "species,genus\nCorvus corax,Corvus\nPica pica,Pica\nCorvus corone,Corvus\nParus major,Parus\n"
@@ -66,7 +66,7 @@ def test_a_cell_that_is_no_day_is_refused(read: Read) -> None:
 
 
 def test_the_reasons_are_those_of_the_toybox() -> None:
-    assert birds.REASONS == REASONS
+    assert bird_files.REASONS == REASONS
 
 
 @pytest.mark.parametrize(("cell", "expected"), [("1", 3), ("True", 3), (" TRUE ", 3)])
@@ -138,8 +138,8 @@ def test_a_note_names_ten_observations(read: Read) -> None:
 
 
 def test_ranges_fill_the_lists_that_are_empty(read: Read) -> None:
-    places = ["50,8", "5,175", "5,-175", "5,160", "-5,5", "40,20", ","]
-    rows = [f"{row}.jpg,{row},Pica pica,Pica,1,,{place}," for row, place in enumerate(places)]
+    indices = ["50,8", "5,175", "5,-175", "5,160", "-5,5", "40,20", ","]
+    rows = [f"{row}.jpg,{row},Pica pica,Pica,1,,{index}," for row, index in enumerate(indices)]
     assert lists(read(*rows, RAVEN, ranges=RANGES)) == [[1], [0], [0], [], [1], [1], [], [0, 1]]
 
 
@@ -253,7 +253,7 @@ def test_tables_that_must_be_there(read: Read, tmp_path: Path, stem: str) -> Non
 
 
 def test_the_toyboxs_lists_are_those_of_its_ranges(tmp_path: Path) -> None:
-    birds.write_bird_table(tmp_path, 3, "test", birds.styles()[:1], 60)
+    bird_files.write_bird_table(tmp_path, 3, "test", bird_files.styles()[:1], 60)
     first = read_observations(tmp_path)
     table = read_table(tmp_path / "birds.csv", ())
     rows = [[*cells, ""] for cells in zip(*(table[name] for name in HEADER.split(",")[:-1]), strict=True)]

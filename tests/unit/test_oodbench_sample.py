@@ -11,18 +11,18 @@ import pytest
 from PIL import Image
 
 from eyechart.cli import main
-from eyechart.data.dataset import Dataset
+from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.detection.annotation import Annotation
 from eyechart.data.detection.splits import FORMATS
 from eyechart.data.images import decode_image
-from eyechart.data.splits import list_splits, open_split
+from eyechart.data.splits.open_split import list_splits, open_split
 from eyechart.errors import DataError
-from eyechart.oodbench.sample import open_oodbench, packaged_root, splits
-from eyechart.toybox import lvis
-from eyechart.toybox.classes import classes
-from eyechart.toybox.oodbench_sample import CHOSEN, PICTURES, WRITERS, write
-from eyechart.toybox.scenes import RenderedScene
-from eyechart.toybox.styles import STYLES
+from eyechart.oodbench.data.packaged_sample import open_oodbench, packaged_root, splits
+from eyechart.toybox.art.scenes import RenderedScene
+from eyechart.toybox.art.styles import STYLES
+from eyechart.toybox.art.toy_classes import classes
+from eyechart.toybox.formats import lvis_files
+from eyechart.toybox.samples.oodbench_sample import CHOSEN, PICTURES, WRITERS, write
 from eyechart.toybox.world import SEED
 
 pytestmark = pytest.mark.deep
@@ -99,9 +99,9 @@ def called(kind: str, label: int) -> str:
     return {"nuscenes": one.concept.nuscenes, "cityscapes": one.concept.cityscapes}.get(kind, one.name)
 
 
-def drawn(kind: str, place: int, picture: RenderedScene) -> Counter[str]:
+def drawn(kind: str, index: int, picture: RenderedScene) -> Counter[str]:
     """What is annotated: a crowd as one, LVIS's hidden thing not; in a street the road, and trains are no class."""
-    crowd, hidden = picture.scene.crowd, lvis.unannotated_thing(picture, place + 1) if kind == "lvis" else None
+    crowd, hidden = picture.scene.crowd, lvis_files.unannotated_thing(picture, index + 1) if kind == "lvis" else None
     shown = [number for number in range(len(picture.scene.things)) if number == 0 or number >= crowd]
     names = [called(kind, picture.scene.things[number].label) for number in shown if number != hidden]
     return Counter([*names, "road"] if kind == "cityscapes" else names) - Counter(train=99 * (kind == "cityscapes"))
@@ -119,8 +119,8 @@ def test_the_counts_are_the_things_that_were_drawn(
     kind: str, sample: Dataset, scenes: dict[str, Sequence[RenderedScene]]
 ) -> None:
     pictures = scenes[kind]
-    files = [PICTURES[kind](place, one.scene) for place, one in enumerate(pictures)]
-    wanted = [drawn(kind, place, one) for place, one in enumerate(pictures)]
+    files = [PICTURES[kind](index, one.scene) for index, one in enumerate(pictures)]
+    wanted = [drawn(kind, index, one) for index, one in enumerate(pictures)]
     assert read(kind, sample) == dict(zip((file[:-4] for file in files), wanted, strict=True))
 
 
@@ -146,9 +146,9 @@ def test_the_sample_is_small() -> None:
 
 
 def test_pictures_can_be_decoded_and_are_the_packaged_bytes(kind: str, sample: Dataset) -> None:
-    for place, data in sample.read(range(5)):
-        assert data == (packaged_root() / kind / sample.source.entries[place].path).read_bytes()
-        assert min(decode_image(data, str(place)).size) >= 90
+    for index, data in sample.read(range(5)):
+        assert data == (packaged_root() / kind / sample.source.entries[index].path).read_bytes()
+        assert min(decode_image(data, str(index)).size) >= 90
 
 
 def files(root: Path) -> dict[Path, bytes]:

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eyechart.data.class_names import load_class_names, load_templates
+from eyechart.data.labels.class_names import load_class_names, load_templates
 from eyechart.errors import ModelError, SpecError
-from eyechart.inference.class_weights import class_weights, cosine_similarity
-from eyechart.models import text_batches
+from eyechart.inference.requests.class_weights import class_weights, cosine_similarity
 from eyechart.models.open_clip import files
 from eyechart.models.open_clip.encoder import OpenClipEncoder
-from eyechart.models.torchvision_repair import repair
+from eyechart.models.runtime import text_batches
+from eyechart.models.runtime.torchvision_repair import repair
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Encoder, Floats
-from eyechart.spec import parse_spec
 
 repair()  # before any test imports open_clip itself
 TEXTS = ["a cat", "a photo of a very small and rather shy Siberian husky, in the snow.", "dog", "a cat", "the", ""]

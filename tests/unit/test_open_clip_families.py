@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eyechart.inference.class_weights import class_weights, cosine_similarity
+from eyechart.inference.requests.class_weights import class_weights, cosine_similarity
 from eyechart.models.open_clip.encoder import OpenClipEncoder
-from eyechart.models.torchvision_repair import repair
-from eyechart.spec import parse_spec
+from eyechart.models.runtime.torchvision_repair import repair
+from eyechart.models.spec import parse_spec
 
 repair()  # before any test imports open_clip itself
 pytestmark = pytest.mark.deep

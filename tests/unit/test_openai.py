@@ -32,7 +32,7 @@ def ask(*texts: str) -> list[Request]:
 
 @pytest.mark.deep
 def test_answers_come_in_the_order_of_their_requests(asking: Asking, faulty_server: Any) -> None:
-    texts = [f"number {place}" for place in range(40)]
+    texts = [f"number {index}" for index in range(40)]
     faulty_server.faults = {text: [faulty_server.reply(after=0.03)] for text in texts[::3]}
     found = generate_all(asking(), ask(*texts), 8)
     assert [answer.text for answer in found] == texts
@@ -148,7 +148,7 @@ def test_waits_grow(asking: Asking, faulty_server: Any) -> None:
     generate_all(asking(backoff=0.1), ask("a"), 8)
     times = faulty_server.times("a")
     waits = [later - sooner for sooner, later in pairwise(times)]
-    assert all(wait >= 0.05 * 2**place for place, wait in enumerate(waits))
+    assert all(wait >= 0.05 * 2**index for index, wait in enumerate(waits))
 
 
 def test_what_does_not_pass_is_an_error_that_is_not_to_be_kept(asking: Asking, faulty_server: Any) -> None:
@@ -287,7 +287,7 @@ def test_what_concerns_all_is_one_error_without_retries(
 
 
 def test_what_ends_the_run_loses_no_answer(asking: Asking, faulty_server: Any) -> None:
-    texts = [f"number {place}" for place in range(40)]
+    texts = [f"number {index}" for index in range(40)]
     faulty_server.faults = {texts[9]: [faulty_server.refusal(401, "revoked")]}
     found = generate_all(asking(concurrency=2), ask(*texts), 8)
     asked = {one.text for one in faulty_server.asked} - {texts[9]}
@@ -332,12 +332,12 @@ def test_a_server_that_answers_now_and_then_is_not_gone(asking: Asking, faulty_s
     texts = [*map(str, range(30))]
     faulty_server.faults = {text: [faulty_server.refusal(503, "busy")] for text in texts[::3]}
     found = generate_all(asking(retries=0, concurrency=1), ask(*texts), 8)
-    assert [answer.text for answer in found] == ["" if place % 3 == 0 else str(place) for place in range(30)]
+    assert [answer.text for answer in found] == ["" if index % 3 == 0 else str(index) for index in range(30)]
 
 
 def test_after_the_end_no_more_requests_are_taken(asking: Asking, faulty_server: Any) -> None:
     taken = []
-    requests = (taken.append(place) or Request((str(place),)) for place in range(1000))
+    requests = (taken.append(index) or Request((str(index),)) for index in range(1000))
     faulty_server.always = faulty_server.refusal(401, "revoked")
     with pytest.raises(ModelError, match="does not accept the API key"):
         list(asking(concurrency=2).generate(requests, 8))

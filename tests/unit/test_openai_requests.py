@@ -14,11 +14,11 @@ from PIL import Image
 from eyechart.data.images import decode_image
 from eyechart.errors import ModelError, SpecError
 from eyechart.models.registry import create_model
-from eyechart.models.served import errors, openai_chat
-from eyechart.models.served.images import data_url
+from eyechart.models.served import faults, openai_chat
+from eyechart.models.served.image_parts import data_url
 from eyechart.models.served.openai import OpenAiGenerator
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Generator, Request
-from eyechart.spec import parse_spec
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (9, 12, 3), dtype=np.uint8)
 LOCAL = "base_url=http://localhost:1/v1"
@@ -185,12 +185,12 @@ def test_the_client_that_is_not_there_names_its_extra(monkeypatch: pytest.Monkey
     [{"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, {"retry-after": "Wed, 21 Oct 2015 07:28:00"}],
 )
 def test_a_date_that_is_over_means_now(headers: dict[str, str]) -> None:
-    assert errors.retry_after(headers) == 0
+    assert faults._retry_after(headers) == 0
 
 
 @pytest.mark.parametrize("text", ["", "soon", "-3", "nan", "inf"])
 def test_no_sense_is_no_wait(text: str) -> None:
-    assert errors.retry_after({"retry-after": text}) is None
+    assert faults._retry_after({"retry-after": text}) is None
 
 
 json_values = some.recursive(
@@ -207,8 +207,8 @@ json_values = some.recursive(
 @given(status=some.integers(300, 599), told=json_values, cut=some.integers(0, 9))
 def test_every_error_is_read_as_something(status: int, told: object, cut: int) -> None:
     body = json.dumps(told)
-    found = errors.error_from_status(status, {}, body[: len(body) - cut])
-    assert isinstance(found, errors.TransientError | errors.RejectedError | ModelError)
+    found = faults.error_from_status(status, {}, body[: len(body) - cut])
+    assert isinstance(found, faults.TransientError | faults.RejectedError | ModelError)
 
 
 @given(told=json_values | some.binary(max_size=20))
@@ -216,6 +216,6 @@ def test_every_reply_is_an_answer_or_a_fault(told: object) -> None:
     body = told if isinstance(told, bytes) else json.dumps(told).encode()
     try:
         reply = openai_chat.parse_completion(body)
-    except (errors.TransientError, errors.RejectedError, ModelError):
+    except (faults.TransientError, faults.RejectedError, ModelError):
         return
     assert reply.answer.error

@@ -63,12 +63,12 @@ def test_answers_are_given_as_they_come(asking: Asking, faulty_server: Any) -> N
     faulty_server.faults = {"slow": [faulty_server.reply(after=0.5)]}
     model = asking()
     generate_all(model, ask("warm"), 8)
-    assert [place for place, _ in model.generate(ask("slow", *"abcd"), 8)][-1] == 0
+    assert [index for index, _ in model.generate(ask("slow", *"abcd"), 8)][-1] == 0
 
 
 def test_requests_are_taken_as_there_is_room(asking: Asking) -> None:
     taken = []
-    requests = (taken.append(place) or Request((str(place),)) for place in range(1000))
+    requests = (taken.append(index) or Request((str(index),)) for index in range(1000))
     answers = asking(concurrency=2).generate(requests, 8)
     next(answers)
     assert len(taken) <= 5
@@ -107,7 +107,7 @@ def test_the_first_goes_alone(asking: Asking, faulty_server: Any, options: dict[
 
 def test_a_round_that_is_left_ends(asking: Asking, faulty_server: Any) -> None:
     model = asking(concurrency=2)
-    faulty_server.faults = {str(place): [faulty_server.reply(after=30)] for place in range(2, 9)}
+    faulty_server.faults = {str(index): [faulty_server.reply(after=30)] for index in range(2, 9)}
     answers = model.generate(ask(*map(str, range(9))), 8)
     assert {next(answers)[0], next(answers)[0]} == {0, 1}
     answers.close()

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from eyechart.errors import EyechartError, ModelError, SpecError
-from eyechart.inference.keys import request_key
-from eyechart.inference.requests import EncodeTexts
+from eyechart.inference.requests.row_requests import EncodeTexts
+from eyechart.inference.store.keys import request_key
 from eyechart.models.registry import _inherited, capabilities, create_model
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Identity
-from eyechart.spec import parse_spec
 
 CLASS = """
 from eyechart.models.types import TextEncoder

@@ -14,7 +14,7 @@ INDEX = """
 import sys
 from pathlib import Path
 from eyechart.data.detection.image_index import index_images
-from eyechart.data.folder import open_folder
+from eyechart.data.readers.folder import open_folder
 from eyechart.errors import DataError
 print(len(open_folder(Path("ascii"), "a", "b").index))
 named = Path("labels.json")

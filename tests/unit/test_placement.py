@@ -8,11 +8,16 @@ from pathlib import Path
 import pytest
 
 from eyechart.errors import ModelError
-from eyechart.inference.engines import placement
-from eyechart.inference.engines.placement import places_on_this_machine
-from eyechart.models import device
-from eyechart.models.device import count_processors, keep_threads_to_quota, let_waiting_threads_sleep, read_quota
-from eyechart.spec import parse_spec
+from eyechart.inference.engines.processes import placement
+from eyechart.inference.engines.processes.placement import slots_on_this_machine
+from eyechart.models.runtime import device
+from eyechart.models.runtime.device import (
+    _read_quota,
+    count_processors,
+    keep_threads_to_quota,
+    let_waiting_threads_sleep,
+)
+from eyechart.models.spec import parse_spec
 
 CLIP, WIDE = "open_clip[ViT-B-32]", "vllm[org/model,tensor_parallel_size=2]"
 
@@ -40,16 +45,16 @@ def test_processes_divide_the_gpus(
     """No GPU is given twice, and a process that would be alone is not started."""
     monkeypatch.setattr(placement, "count_gpus", lambda: gpus)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    places = places_on_this_machine(parse_spec(spec), devices, worker)
-    assert [place.variables["CUDA_VISIBLE_DEVICES"] for place in places] == visible
+    indices = slots_on_this_machine(parse_spec(spec), devices, worker)
+    assert [index.variables["CUDA_VISIBLE_DEVICES"] for index in indices] == visible
 
 
 def test_gpus_that_the_environment_names_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first process has the first of them."""
     monkeypatch.setattr(placement, "count_gpus", lambda: 2)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-a, GPU-b")
-    places = places_on_this_machine(parse_spec(CLIP), 0, (0, 1))
-    assert [place.variables["CUDA_VISIBLE_DEVICES"] for place in places] == ["GPU-a", "GPU-b"]
+    indices = slots_on_this_machine(parse_spec(CLIP), 0, (0, 1))
+    assert [index.variables["CUDA_VISIBLE_DEVICES"] for index in indices] == ["GPU-a", "GPU-b"]
 
 
 def test_threads_follow_the_processors_that_this_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,9 +63,9 @@ def test_threads_follow_the_processors_that_this_process_may_use(monkeypatch: py
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {*range(6)}, raising=False)
     monkeypatch.setattr(device, "GROUP", Path("none"))
     assert count_processors() == 6
-    places = places_on_this_machine(parse_spec(CLIP), 4, (0, 1))
-    assert [place.variables for place in places] == [{"OMP_NUM_THREADS": "1"}] * 4
-    assert places_on_this_machine(parse_spec(CLIP), 2, (0, 1))[1].variables == {"OMP_NUM_THREADS": "3"}
+    indices = slots_on_this_machine(parse_spec(CLIP), 4, (0, 1))
+    assert [index.variables for index in indices] == [{"OMP_NUM_THREADS": "1"}] * 4
+    assert slots_on_this_machine(parse_spec(CLIP), 2, (0, 1))[1].variables == {"OMP_NUM_THREADS": "3"}
 
 
 @pytest.mark.parametrize(
@@ -74,7 +79,7 @@ def test_processes_without_gpus_are_refused(monkeypatch: pytest.MonkeyPatch, spe
     """The sentence says how many there can be."""
     monkeypatch.setattr(placement, "count_gpus", lambda: 4)
     with pytest.raises(ModelError, match=said):
-        places_on_this_machine(parse_spec(spec), 3, (0, 1))
+        slots_on_this_machine(parse_spec(spec), 3, (0, 1))
 
 
 @pytest.mark.parametrize(
@@ -94,7 +99,7 @@ def test_a_container_may_use_as_many_processors_as_its_group_allows(
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text, encoding="ascii")
-    assert read_quota(tmp_path) == processors
+    assert _read_quota(tmp_path) == processors
 
 
 @pytest.mark.parametrize(("own", "expected"), [(None, "2"), ("7", "7")], ids=["unset", "set by the user"])
@@ -121,7 +126,7 @@ def test_waiting_threads_sleep_unless_the_environment_says_otherwise(monkeypatch
 
 IMPORTED_LATER = """
 import sys
-import eyechart.models.device
+import eyechart.models.runtime.device
 import eyechart.plugins.activation
 sys.exit(", ".join({"numpy", "torch"} & {*sys.modules}) or 0)
 """

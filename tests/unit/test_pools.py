@@ -12,9 +12,9 @@ import pytest
 from eyechart.errors import ModelError
 from eyechart.inference.engines.pools import Pools
 from eyechart.inference.engines.work_units import Received, WorkUnit
-from eyechart.inference.store import Key, Store
+from eyechart.inference.store.entries import Key, Store
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Identity
-from eyechart.spec import parse_spec
 
 MODEL, OTHER = parse_spec("hf[org/model]"), parse_spec("sentence[org/encoder]")
 PATIENCE = 30

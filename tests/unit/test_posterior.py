@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eyechart.classification.closed_world import ClosedWorld
-from eyechart.classification.metrics import answer_log_probability
-from eyechart.classification.posterior import Posterior
-from eyechart.classification.predictions import ClassPredictions
+from eyechart.classification.answers.class_predictions import ClassPredictions
+from eyechart.classification.metrics.class_estimates import answer_log_probability
+from eyechart.classification.protocols.closed_world import ClosedWorld
+from eyechart.classification.protocols.posterior import Posterior
 from eyechart.errors import ModelError, SpecError
-from eyechart.models.choice_trie import ExhaustiveScorer
+from eyechart.models.choices.trie import ExhaustiveScorer
 from eyechart.models.registry import create_model
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Floats, Identity, Request, Until
 from eyechart.protocol.registry import get_protocol
-from eyechart.spec import parse_spec
 
 NAMES = ("cat", "dog", "great white shark")
 TABLE = [[-1, -2, -3], [-2, -1, -3], [-9, -4, -4]]  # by the picture's number

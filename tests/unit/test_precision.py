@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from eyechart.models.runtime import inference_mode
+from eyechart.models.runtime.torch_runtime import inference_mode
 
 CUDNN = torch.backends.cudnn
 

@@ -12,18 +12,18 @@ import pytest
 import torch
 from PIL import Image
 
-from eyechart.data.dataset import Dataset
-from eyechart.data.in_memory import build_pairs
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.data.readers.in_memory import build_pairs
 from eyechart.errors import DataError, ImageError
-from eyechart.inference.engines import preparation_processes
 from eyechart.inference.engines.local import LocalEngine
-from eyechart.inference.engines.preparation import prefetch_images
-from eyechart.inference.engines.preparation_processes import Feeds, PreparationProcesses
-from eyechart.inference.requests import Classify
-from eyechart.models.pixels import PixelTransform
+from eyechart.inference.engines.preparation import feed
+from eyechart.inference.engines.preparation.feed import Feeds, PreparationProcesses
+from eyechart.inference.engines.preparation.prepare import prefetch_images
+from eyechart.inference.requests.row_requests import Classify
 from eyechart.models.registry import create_model
-from eyechart.models.torchvision_repair import repair
-from eyechart.spec import parse_spec
+from eyechart.models.runtime.pixels import PixelTransform
+from eyechart.models.runtime.torchvision_repair import repair
+from eyechart.models.spec import parse_spec
 
 COUNT, SIZE = 50, 7
 MODEL = """
@@ -156,8 +156,8 @@ def test_files_that_are_gone_are_the_same_error(started: PreparationProcesses, s
 def test_only_many_images_for_an_accelerator_start_processes(
     module: str, shades: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(preparation_processes, "MANY_IMAGES", COUNT)
-    monkeypatch.setattr(preparation_processes, "count_decoders", lambda: 2)
+    monkeypatch.setattr(feed, "MANY_IMAGES", COUNT)
+    monkeypatch.setattr(feed, "count_decoders", lambda: 2)
     indices = [index for index in range(COUNT) if index != 13]
     for device, expected in (("cpu", [False, False]), ("cuda", [False, True])):
         engine, model = LocalEngine(), create_model(parse_spec(f"{module}[]"), device=device, offline=True)

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from eyechart.errors import SpecError
+from eyechart.evaluation.presets import PACKAGED, read_preset
 from eyechart.protocol.options import OptionSetting
-from eyechart.protocol.presets import PACKAGED, read_preset
 from eyechart.protocol.registry import get_protocol
 
 SIGLIP = "hf_clip[google/siglip2-giant-opt-patch16-384]"

@@ -9,8 +9,8 @@ from eyechart.errors import SpecError
 from eyechart.models.registry import create_model
 from eyechart.models.served.generator import ServedGenerator
 from eyechart.models.served.prices import PACKAGED, Prices, read_prices
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Usage
-from eyechart.spec import parse_spec
 
 MILLION = Usage(prompt=1_000_000, cached=500_000, answer=1_000_000, thinking=400_000)
 OWN = """

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.classification.image_batches import closed_world_prompt, format_class_list
-from eyechart.classification.multiple_choice import AnswerOptions, draw_mill_options
+from eyechart.classification.answers.image_batches import closed_world_prompt, format_class_list
+from eyechart.classification.protocols.multiple_choice import AnswerOptions, draw_mill_options
 from eyechart.errors import DataError
 from eyechart.protocol.prompts import SLOTS, Prompt, get_prompt, prompt_names
 from toybox.questions import WORDINGS
@@ -55,7 +55,7 @@ def test_headings_and_items_begin_lines(name: str) -> None:
     text = get_prompt(name).text
     assert text == text.strip()
     assert not any(f" {start}" in text for start in ("Classification Rules:", "Output Rules:"))
-    assert [place for place in range(len(text)) if text.startswith(" - ", place)] == (
+    assert [index for index in range(len(text)) if text.startswith(" - ", index)] == (
         [text.index(" - the most relevant")] if " - the most relevant" in text else []
     )
 

@@ -7,12 +7,12 @@ from shutil import copytree
 import pytest
 from PIL import Image
 
-from eyechart.models import chat, prompt_forms
+from eyechart.models.chat import conversation, prompt_forms
 from eyechart.models.generation import generate_all
 from eyechart.models.hf.generator import HfGenerator
-from eyechart.models.torchvision_repair import repair
+from eyechart.models.runtime.torchvision_repair import repair
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Request
-from eyechart.spec import parse_spec
 
 pytestmark = [
     pytest.mark.deep,
@@ -61,7 +61,7 @@ def test_a_request_is_written_in_the_form_of_its_family(bare: Callable[[str], Pa
 @pytest.mark.parametrize("family", ["paligemma", "blip_2"])
 def test_a_template_of_the_checkpoint_takes_precedence(bare: Callable[[str], Path], family: str) -> None:
     folder = bare(family)
-    (folder / "chat_template.jinja").write_text(chat.PLAIN_TEMPLATE)
+    (folder / "chat_template.jinja").write_text(conversation.PLAIN_TEMPLATE)
     model = HfGenerator(parse_spec(f"hf[{folder}]"), offline=True)
     assert model._chat.render_prompt(Request((IMAGE, "what?"))) == "<image>what?"
     assert "prompt_form" not in model.identity.processor

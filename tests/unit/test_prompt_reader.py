@@ -12,8 +12,8 @@ from eyechart.models.generation import generate_all
 from eyechart.models.hf.batches import Prompt
 from eyechart.models.hf.generator import HfGenerator
 from eyechart.models.hf.prompt_reader import find_shared_prefixes
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Request
-from eyechart.spec import parse_spec
 
 Tiny = Callable[[str], Path]
 SHARING = ("fast_vlm", "qwen3_vl", "internvl")
@@ -86,8 +86,8 @@ def test_answers_that_have_ended_leave_the_batch(tiny_chat: Tiny) -> None:
     assert all(rows < 2 * left for rows, left in zip(steps, unfinished, strict=True))
 
 
-def prompt(place: int, tokens: list[int], images: bytes = b"one") -> Prompt:
-    return Prompt(place, {"input_ids": np.array([tokens])}, images)
+def prompt(index: int, tokens: list[int], images: bytes = b"one") -> Prompt:
+    return Prompt(index, {"input_ids": np.array([tokens])}, images)
 
 
 @pytest.mark.parametrize(
@@ -103,12 +103,12 @@ def prompt(place: int, tokens: list[int], images: bytes = b"one") -> Prompt:
     ],
 )
 def test_the_tokens_that_prompts_about_an_image_share(rows: list[list[int]], shared: int) -> None:
-    prompts = {place: prompt(place, row) for place, row in enumerate(rows)}
+    prompts = {index: prompt(index, row) for index, row in enumerate(rows)}
     assert {found.shared for found in find_shared_prefixes(prompts, 9).values()} == {shared}
     assert {found.shared for found in find_shared_prefixes(prompts, None).values()} == {0}
 
 
 def test_prompts_about_different_images_or_none_share_nothing() -> None:
     tokens = [9, 9, 1, 2, 3]
-    prompts = {place: prompt(place, tokens, images) for place, images in enumerate((b"one", b"two", b"", b""))}
+    prompts = {index: prompt(index, tokens, images) for index, images in enumerate((b"one", b"two", b"", b""))}
     assert find_shared_prefixes(prompts, 9) == prompts

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from eyechart.classification.knn import KNearestNeighbours
-from eyechart.classification.published import published_top1
-from eyechart.classification.zero_shot import ZeroShot
-from eyechart.records import Metric, Reported
-from eyechart.spec import parse_spec
+from eyechart.classification.protocols.knn import KNearestNeighbours
+from eyechart.classification.protocols.published_values import published_top1
+from eyechart.classification.protocols.zero_shot import ZeroShot
+from eyechart.models.spec import parse_spec
+from eyechart.results.records import Metric, Reported
 
 PROTOCOLS = """
 ViT-B-32 laion2b_s34b_b79k 0.6656 | ViT-H-14 laion2b_s32b_b79k 0.7796

@@ -8,7 +8,7 @@ import pytest
 from eyechart.data.detection.label_maps import label_map
 
 LABELS = Path(__file__).parents[1] / "golden" / "oodbench_labels.csv"
-PRINTED = {"nuScenes": ".", "Cityscapes": " "}  # in place of _
+PRINTED = {"nuScenes": ".", "Cityscapes": " "}  # instead of _
 SOURCES = pytest.mark.parametrize("dataset", PRINTED)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.metrics.statistical_tests import correlation, f_test
-from eyechart.metrics.yes_no import MEASURES, confusion_measures, derive_measures
+from eyechart.oodbench.statistics.statistical_tests import correlation, f_test
+from eyechart.statistics.yes_no import MEASURES, confusion_measures, derive_measures
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 ROW = ("table", "dataset", "model", "set", "cot")
@@ -28,7 +28,7 @@ def read(name):
         return list(csv.DictReader(file))
 
 
-def place(row):
+def index(row):
     return tuple(row.get(key, "no") for key in ROW)
 
 
@@ -53,7 +53,7 @@ SIZED = [row for row in EXISTENCE if row["num"]]
 
 def corrected(row, *, but=()):
     """A row with the errata's values, those of some kinds left as printed."""
-    found = {e["column"]: e["holds"] for e in ERRATA if place(e) == place(row) and e["why"] not in but}
+    found = {e["column"]: e["holds"] for e in ERRATA if index(e) == index(row) and e["why"] not in but}
     return row | found
 
 
@@ -116,14 +116,14 @@ def test_the_tables_are_whole() -> None:
 
 @each(ERRATA)
 def test_errata_are_as_printed(erratum) -> None:
-    rows = [row for row in EXISTENCE + PROGRESSION if place(row) == place(erratum)]
+    rows = [row for row in EXISTENCE + PROGRESSION if index(row) == index(erratum)]
     assert [row[erratum["column"]] for row in rows] == [erratum["printed"]] != [erratum["holds"]]
 
 
 def test_accuracy_and_recall_say_the_rest_save_for_the_errata() -> None:
-    wrong = {place(row) for row, gap in zip(EXISTENCE, mismatch(EXISTENCE), strict=True) if gap > CONSISTENT}
-    swapped = {place(e) for e in ERRATA if e["why"] == "swapped"}
-    scaled = {place(e) for e in ERRATA if e["table"] == "18" and e["column"] == "precision"}
+    wrong = {index(row) for row, gap in zip(EXISTENCE, mismatch(EXISTENCE), strict=True) if gap > CONSISTENT}
+    swapped = {index(e) for e in ERRATA if e["why"] == "swapped"}
+    scaled = {index(e) for e in ERRATA if e["table"] == "18" and e["column"] == "precision"}
     assert (len(swapped), len(scaled)) == (12, 2)
     assert wrong == swapped | scaled | {FEW_YES}
 
@@ -151,8 +151,8 @@ def test_every_row_is_the_measures_of_whole_answers(row) -> None:
 
 
 def test_the_errata_are_not_the_measures_of_whole_answers() -> None:
-    wrong = {place(row) for row in SIZED if rebuilt(row)[1] > ONE_ROUNDING}
-    assert wrong == {place(e) for e in ERRATA if e["why"] in ("size", "misprint")}
+    wrong = {index(row) for row in SIZED if rebuilt(row)[1] > ONE_ROUNDING}
+    assert wrong == {index(e) for e in ERRATA if e["why"] in ("size", "misprint")}
 
 
 @each([row for row in EXISTENCE if row["table"] == "1"])
@@ -164,22 +164,22 @@ def test_table_1_pools_the_answers_of_the_four_sources(row) -> None:
 def test_table_1_weights_the_sources_by_num(name) -> None:
     for row in (row for row in EXISTENCE if row["table"] == "1"):
         parts = [
-            corrected(part) for part in EXISTENCE if part["table"] in SOURCES and place(part)[2:] == place(row)[2:]
+            corrected(part) for part in EXISTENCE if part["table"] in SOURCES and index(part)[2:] == index(row)[2:]
         ]
         mean = np.average(column(parts, name), weights=column(parts, "num"))
         assert (len(parts), mean) == (4, pytest.approx(float(corrected(row)[name]), abs=TWO_ROUNDINGS))
 
 
 def test_one_row_of_table_1_pools_the_initial_set_of_lvis() -> None:
-    (key,) = {place(e) for e in ERRATA if e["why"] == "initial"}
-    row = one([row for row in EXISTENCE if place(row) == key], table="1")
+    (key,) = {index(e) for e in ERRATA if e["why"] == "initial"}
+    row = one([row for row in EXISTENCE if index(row) == key], table="1")
     sets = dict.fromkeys(SOURCES.values(), row["set"]) | {"LVIS": f"{row['set']}'"}
     assert pooled(row, sets) == printed(corrected(row, but=("initial",)))
 
 
 def test_one_row_of_table_11_is_another_models() -> None:
-    (key,) = {place(e) for e in ERRATA if e["why"] == "copied"}
-    row = one([row for row in EXISTENCE if place(row) == key], table="11")
+    (key,) = {index(e) for e in ERRATA if e["why"] == "copied"}
+    row = one([row for row in EXISTENCE if index(row) == key], table="11")
     other = one(EXISTENCE, table="11", model="InternVL2.5-8B", set=row["set"], cot=row["cot"])
     assert row | {"model": other["model"]} == other
 
@@ -250,7 +250,7 @@ def test_logic_needs_counting() -> None:
 
 def test_counting_does_not_need_existence() -> None:
     (row,) = (row for row in PROGRESSION if float(row["c"]) > float(row["e"]))
-    assert place(row) == ("16", "nuScenes", "DeepSeek-VL2-Small", "OOD-H", "no")
+    assert index(row) == ("16", "nuScenes", "DeepSeek-VL2-Small", "OOD-H", "no")
 
 
 def samples(row):
@@ -274,7 +274,7 @@ def test_progression_is_in_whole_samples(row) -> None:
 
 @each([row for row in PROGRESSION if row["table"] == "3"])
 def test_table_3_pools_the_samples_of_the_four_sources(row) -> None:
-    parts = [p for p in PROGRESSION if p["table"] != "3" and place(p)[2:] == place(row)[2:]]
+    parts = [p for p in PROGRESSION if p["table"] != "3" and index(p)[2:] == index(row)[2:]]
     weights = [samples(part)[0] for part in parts]
     found = {name: np.average(column(parts, name), weights=weights) for name in PARTS}
     assert found == printed(corrected(row), PARTS)

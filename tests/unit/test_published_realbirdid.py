@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eyechart.metrics.hierarchy import Tree
-from eyechart.metrics.information_gain import information_gain
-from eyechart.metrics.statistical_tests import correlation
-from eyechart.metrics.threshold_steps import ThresholdSteps
+from eyechart.oodbench.statistics.statistical_tests import correlation
+from eyechart.realbirdid.statistics.hierarchy import Tree
+from eyechart.realbirdid.statistics.information_gain import information_gain
+from eyechart.realbirdid.statistics.threshold_steps import ThresholdSteps
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 SPECIES, GENERA = 3651, 248  # Section 5: prototypes; Section 6.1
@@ -61,11 +61,11 @@ def points(tree):
     another = np.searchsorted(tree.parents[:SPECIES], (genera - SPECIES + 1) % GENERA + SPECIES)
     nodes = np.stack([np.full(len(genera), tree.root), genera, first], axis=1)
     steps = ThresholdSteps(np.arange(len(genera) + 1) * 3, np.tile([1, 0.6, 0.3], len(genera)), nodes.ravel())
-    place = np.tile(np.arange(PER_MILLE), len(TABLE_5))
+    index = np.tile(np.arange(PER_MILLE), len(TABLE_5))
 
     def found(genus, species):
-        sister = np.where(place < genus * PER_MILLE / 100 - 0.5, first + 1, another)
-        truth = np.where(place < species * PER_MILLE / 100 - 0.5, first, sister)
+        sister = np.where(index < genus * PER_MILLE / 100 - 0.5, first + 1, another)
+        truth = np.where(index < species * PER_MILLE / 100 - 0.5, first, sister)
         return information_gain(tree, steps, truth)
 
     return found

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from eyechart.inference.request_batches import Generate, RequestTemplate
+from eyechart.inference.requests.text_requests import Generate, RequestTemplate
 
 SCHEMA = {"type": "object", "properties": {"1": {"type": "string"}}}
 ONE = RequestTemplate((0, 1, "What are these?"), 32)

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.estimates import Estimate, score_estimates
-from eyechart.metrics.intervals import Interval
-from eyechart.metrics.proper_scores import LEAST
-from eyechart.ranges import SHARES, largest_loss, range_of
+from eyechart.results.estimates import Estimate, score_estimates
+from eyechart.results.metric_ranges import SHARES, largest_loss, range_of
+from eyechart.statistics.intervals import Interval
+from eyechart.statistics.proper_scores import LEAST
 
 
 @pytest.mark.parametrize("name", ["aurc", "auc_balanced", "auc", "acc1", "ece", "of_a_user"])

@@ -11,15 +11,15 @@ import pytest
 from packaged_samples.birds import main, package
 from PIL import Image, ImageChops
 
-from eyechart.data.dataset import Dataset
+from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.images import decode_image
 from eyechart.data.observations import REASONS, Observations
-from eyechart.data.splits import list_splits, open_split
+from eyechart.data.splits.open_split import list_splits, open_split
 from eyechart.errors import DataError
-from eyechart.realbirdid.sample import SPLITS, open_realbirdid, packaged_root, splits
-from eyechart.toybox import birds_sample
-from eyechart.toybox.species import species
-from eyechart.toybox.styles import TRAINING
+from eyechart.realbirdid.data.packaged_sample import SPLITS, open_realbirdid, packaged_root, splits
+from eyechart.toybox.art.bird_looks import species
+from eyechart.toybox.art.styles import TRAINING
+from eyechart.toybox.samples import birds_sample
 from eyechart.toybox.world import SEED
 
 FACTS = {"sample": (40, 33, 5, 69), "sample-drawn": (135, 76, 109, 26)}
@@ -90,15 +90,15 @@ def test_every_bird_is_on_its_own_list(sample: Dataset) -> None:
 
 
 def test_pictures_can_be_decoded(sample: Dataset) -> None:
-    for place, data in sample.read(range(len(sample))):
-        assert min(decode_image(data, sample.keys[place]).size) >= 60
+    for index, data in sample.read(range(len(sample))):
+        assert min(decode_image(data, sample.keys[index]).size) >= 60
 
 
 def test_the_readme_says_how_many_there_are() -> None:
     text = (packaged_root() / "README.md").read_text(encoding="utf-8")
     table = [line.split("|") for line in text.splitlines() if line.startswith("| sample")]
     found = {
-        line[1].split(",")[0].strip(): tuple(int(line[place].split()[0]) for place in (2, 3, 6, 4)) for line in table
+        line[1].split(",")[0].strip(): tuple(int(line[index].split()[0]) for index in (2, 3, 6, 4)) for line in table
     }
     assert found == FACTS
 

@@ -9,8 +9,8 @@ import pytest
 import record_schema
 from jsonschema import Draft202012Validator, ValidationError
 
-from eyechart.gate import verdict_file
-from eyechart.records import encode, json_schema, read_run
+from eyechart.gate.verdicts import verdict_file
+from eyechart.results.records import encode, json_schema, read_run
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.atomic import write_lines
-from eyechart.protocol.result import csv_lines
-from eyechart.protocol.settings import Case
-from eyechart.records import Record, read_run
-from eyechart.spec import parse_spec
+from eyechart.evaluation.case_result import _csv_lines
+from eyechart.evaluation.settings import Case
+from eyechart.files.atomic import write_lines
+from eyechart.models.spec import parse_spec
+from eyechart.results.records import Record, read_run
 
 Make = Callable[..., Path]
 
@@ -49,7 +49,7 @@ def test_the_record_says_who_was_asked_what(record: Record) -> None:
 
 def test_every_image_has_its_row(run_folder: Path, record: Record) -> None:
     found = rows(run_folder, record)
-    assert [row["key"] for row in found] == [f"{place:04d}" for place in range(18)]
+    assert [row["key"] for row in found] == [f"{index:04d}" for index in range(18)]
     assert (found[5]["label"], found[5]["top1"], found[5]["score1"]) == ("357", "357", "1")
     assert (found[5]["ReGT.labels"], found[5]["ReGT.category"], found[5]["ReGT.correct"]) == (
         "0;357",
@@ -117,7 +117,7 @@ def test_a_published_number_stands_beside_a_whole_run_only(make_run: Make) -> No
 
 def test_every_cell_comes_back_from_its_line() -> None:
     said = ["a\rb", "\n", "c\r\n", 'say "1", 2', "", "é 猫\u2028", "\x00", "'", "=1"]
-    text = "".join(csv_lines([["said", "more"], *([cell, cell] for cell in said)]))
+    text = "".join(_csv_lines([["said", "more"], *([cell, cell] for cell in said)]))
     assert [*csv.reader(StringIO(text, newline=""))] == [["said", "more"], *([cell, cell] for cell in said)]
     assert text.startswith("said,more\n")
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.gate.evidence import Evidence, read_evidence
-from eyechart.metrics.resampling import percentile_interval
-from eyechart.records import read_run
+from eyechart.results.evidence import Evidence, read_evidence
+from eyechart.results.records import read_run
+from eyechart.statistics.resampling import percentile_interval
 
 PLAIN = {"acc1", "acc5", "mean_per_class_recall", "intersection"}
 SURE = {"ece", "brier", "accuracy_coverage_auc", "log_score", "target_brier"}

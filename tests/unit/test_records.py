@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from eyechart.errors import ReportError
-from eyechart.records import SCHEMA, Metric, encode, json_schema, read_run
+from eyechart.results.records import SCHEMA, Metric, encode, json_schema, read_run
 
 
 def test_a_run_is_read_from_its_folder_or_its_file(run_folder: Path) -> None:

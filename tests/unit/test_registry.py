@@ -11,8 +11,8 @@ import pytest
 from eyechart.errors import ModelError, SpecError
 from eyechart.models import types
 from eyechart.models.registry import BUILT_IN, _inherited, backends, capabilities, create_model, find_backend
+from eyechart.models.spec import parse_spec
 from eyechart.protocol.registry import get_protocol, protocol_targets
-from eyechart.spec import parse_spec
 
 METHODS = ("encode_images", "encode_texts", "match", "classify", "generate", "score")
 OFFERS = {
@@ -168,7 +168,9 @@ def test_looking_up_imports_no_model() -> None:
 
 
 def test_an_entry_point_has_the_name_of_its_protocol(site: Path) -> None:
-    (site / "mine.py").write_text("from eyechart.classification.zero_shot import ZeroShot\n", encoding="utf-8")
+    (site / "mine.py").write_text(
+        "from eyechart.classification.protocols.zero_shot import ZeroShot\n", encoding="utf-8"
+    )
     facts = site / "mine-1.dist-info"
     facts.mkdir()
     (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1\n")

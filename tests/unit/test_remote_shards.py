@@ -12,9 +12,9 @@ import pytest
 from PIL import Image
 from webdataset import TarWriter
 
-from eyechart.data.dataset import Dataset
-from eyechart.data.remote_shards import version_of
-from eyechart.data.splits import list_splits, open_split
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.data.readers.remote_shards import _version_of
+from eyechart.data.splits.open_split import list_splits, open_split
 from eyechart.errors import DataError
 from tests.range_server import Server, serve
 
@@ -87,7 +87,7 @@ def test_a_part_is_read_anywhere_by_many_threads(root: Path, server: Server) -> 
     with ThreadPoolExecutor(8) as threads:
         for found in threads.map(lambda _: [data for _, data in part.read(range(3))], range(16)):
             assert found == expected
-    assert part.source.place(1).startswith(f"{server.url}/pets/test/1.tar at byte ")
+    assert part.source.location(1).startswith(f"{server.url}/pets/test/1.tar at byte ")
 
 
 def test_an_index_is_made_once(server: Server, tmp_path: Path) -> None:
@@ -145,8 +145,8 @@ def test_a_shard_that_is_listed_and_not_allowed_is_named(
 
 def test_without_a_version_a_shard_is_indexed_each_time() -> None:
     plain = {"name": "a", "size": 1, "type": "file", "url": "https://host/a"}
-    assert version_of(plain) != version_of(plain)
-    assert version_of(plain | {"ETag": "1"}) != version_of(plain | {"ETag": "2"})
+    assert _version_of(plain) != _version_of(plain)
+    assert _version_of(plain | {"ETag": "1"}) != _version_of(plain | {"ETag": "2"})
 
 
 @pytest.mark.parametrize("how", ["fails", "is removed", "sends no ranges"])

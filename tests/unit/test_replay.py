@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.classification.metrics import top5
-from eyechart.classification.predictions import ClassPredictions, Targets
-from eyechart.classification.replay import Replay
-from eyechart.data.dataset import Dataset
-from eyechart.data.labels import build_label_set
+from eyechart.classification.answers.class_predictions import ClassPredictions, Targets
+from eyechart.classification.metrics.class_estimates import top5
+from eyechart.classification.protocols.replay import Replay
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.data.dataset.label_sets import build_label_set
 from eyechart.errors import EyechartError, ModelError, SpecError, VocabularyError
-from eyechart.spec import parse_spec
+from eyechart.models.spec import parse_spec
 
 NAMES = ("cat", "Tiger shark", "dog")
 Answer = Callable[..., ClassPredictions]
@@ -58,7 +58,7 @@ def scored(tmp_path: Path, split: Dataset) -> Answer:
 
 
 def best(found: ClassPredictions) -> list[int]:
-    return [int(place) for place in found.top[:, 0]]
+    return [int(index) for index in found.top[:, 0]]
 
 
 def test_answers_are_read_by_index(answer: Answer) -> None:

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.data.dataset import Dataset
+from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import ModelError
 from eyechart.models.registry import capabilities
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Floats
 from eyechart.protocol.registry import get_protocol, protocol_targets
-from eyechart.realbirdid.species_replay import ReplayedProbabilities, SpeciesReplay
-from eyechart.spec import parse_spec
+from eyechart.realbirdid.protocols.species_replay import ReplayedProbabilities, SpeciesReplay
 
 TABLE = np.array([[0.5, 0.25, 0.25], [0, 1, 0], [0.1, 0.2, 0.7], [0.3, 0.3, 0.4]], np.float32)
 KEYS = ("s02", "00.png", "s03", "s01")
@@ -27,7 +27,7 @@ Told = Callable[..., ReplayedProbabilities]
 @pytest.fixture(autouse=True, params=[2**22, 6, 1])
 def block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Look at all rows together, at two and at one."""
-    monkeypatch.setattr("eyechart.realbirdid.species_replay.BLOCK", request.param)
+    monkeypatch.setattr("eyechart.realbirdid.protocols.species_replay.BLOCK", request.param)
 
 
 @pytest.fixture

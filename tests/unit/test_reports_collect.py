@@ -10,10 +10,10 @@ import pytest
 from msgspec.structs import replace
 
 from eyechart.cli import main
-from eyechart.records import Metric, encode, read_run
-from eyechart.reports.history import COLUMNS, rows
-from eyechart.reports.overview import aggregate
+from eyechart.reports.overview.history import COLUMNS, rows
+from eyechart.reports.overview.write_overview import aggregate
 from eyechart.reports.runs import load
+from eyechart.results.records import Metric, encode, read_run
 
 FIVE = ((356, (356,), (356,)),) * 4 + ((357, (357,), (357,)),)
 

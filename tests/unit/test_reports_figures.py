@@ -7,9 +7,9 @@ import pytest
 
 from eyechart import load_run
 from eyechart.errors import ReportError
-from eyechart.reports.figures import DRAWERS, draw
+from eyechart.reports.figures.registry import draw, figure_drawers
 from eyechart.reports.runs import load
-from eyechart.reports.tables import BUILDERS
+from eyechart.reports.tables.registry import table_builders
 
 pytestmark = pytest.mark.deep
 
@@ -67,7 +67,7 @@ def test_an_unknown_figure_gets_the_nearest(run_folder, tmp_path):
 
 
 def test_every_figure_is_a_table_too():
-    assert {*DRAWERS} <= {*BUILDERS}
+    assert {*figure_drawers()} <= {*table_builders()}
 
 
 def test_a_table_asked_for_as_a_figure_is_named_with_its_command(run_folder, tmp_path):

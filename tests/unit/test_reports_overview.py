@@ -5,9 +5,9 @@ from io import StringIO
 
 import pytest
 
-from eyechart.records import Metric, read_run
-from eyechart.reports.overview import AGGREGATE, aggregate, stderr, write_overview
+from eyechart.reports.overview.write_overview import AGGREGATE, aggregate, stderr, write_overview
 from eyechart.reports.runs import load
+from eyechart.results.records import Metric, read_run
 
 CLIP = "ViT-B-32/laion2b_s34b_b79k"
 

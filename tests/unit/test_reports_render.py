@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from eyechart.reports.latex import latex_text
-from eyechart.reports.render import (
+from eyechart.reports.tables.latex import latex_text
+from eyechart.reports.tables.render import (
     CHANGE,
     PERCENT,
     NumberCell,
@@ -31,7 +31,7 @@ HARMLESS = {"text", "text_special"}
 
 
 def table(rows, notes=()):
-    return Table("title", tuple(f"c{place}" for place in range(len(rows[0]))), tuple(rows), tuple(notes))
+    return Table("title", tuple(f"c{index}" for index in range(len(rows[0]))), tuple(rows), tuple(notes))
 
 
 def inline(markdown):
@@ -44,13 +44,13 @@ def inline(markdown):
 @given(ROWS)
 def test_csv_gives_back_every_text(rows):
     read = list(csv.reader(StringIO(to_csv([table(rows)]), newline="")))
-    assert read == [[f"c{place}" for place in range(len(rows[0]))], *map(list, rows)]
+    assert read == [[f"c{index}" for index in range(len(rows[0]))], *map(list, rows)]
 
 
 @given(ROWS)
 def test_markdown_shows_every_text_and_nothing_else(rows):
     title, *cells = inline(to_markdown(table(rows)))
-    heads = [f"c{place}" for place in range(len(rows[0]))]
+    heads = [f"c{index}" for index in range(len(rows[0]))]
     assert (title, cells) == ("title", [*heads, *(one_line(text) for row in rows for text in row)])
 
 

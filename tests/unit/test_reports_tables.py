@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from eyechart.classification.tables.category_tables import LABEL_CATEGORIES
 from eyechart.errors import ReportError
-from eyechart.records import read_run
-from eyechart.reports.classification.categories import LABEL_CATEGORIES
-from eyechart.reports.pages import Page
-from eyechart.reports.render import Table, to_csv, to_markdown
 from eyechart.reports.runs import load, model_name
-from eyechart.reports.tables import BUILDERS, tables
+from eyechart.reports.tables.registry import table_builders, tables
+from eyechart.reports.tables.render import Table, to_csv, to_markdown
+from eyechart.reports.tables.selection import Page
+from eyechart.results.records import read_run
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 CELLS = ("A", "S", "S+", "S-", "M", "M+", "M-")
@@ -152,11 +152,11 @@ def published_weasels():
     """159 images with the sizes of the study, each class's original labels as right as its ImGT row says."""
     sizes = {row["category"]: int(row["images"]) for row in golden("sizes") if row["subset"] == "weasel family"}
     recall = golden("table_10")[0]
-    for place, kind in enumerate(("weasel", "mink", "polecat", "domestic ferret")):
+    for index, kind in enumerate(("weasel", "mink", "polecat", "domestic ferret")):
         right = round(float(recall[f"{kind} WeaselGT"]) * sizes[kind] / 100)
         for image in range(sizes[kind]):
-            new = 356 + place
-            yield new if image < right else 356 + (place + 1) % 4, (new,), (new,)
+            new = 356 + index
+            yield new if image < right else 356 + (index + 1) % 4, (new,), (new,)
 
 
 def test_the_first_rows_of_tables_9_and_10_are_the_published_ones(make_run):
@@ -233,7 +233,7 @@ def test_what_a_run_cannot_show_is_refused_with_the_remedy(make_run, name, label
 
 def test_every_table_of_a_run_without_its_cases_says_which_it_needs(make_run, subtests):
     pool = load([make_run(labels=("ImGT",), models={TIMM: ("supervised", [7] * 18)})])
-    for name in (table.alias or table.name for table in BUILDERS.values()):
+    for name in (table.alias or table.name for table in table_builders().values()):
         with subtests.test(name):
             try:
                 assert all(table.rows for table in tables(name, pool))
@@ -245,9 +245,9 @@ def test_every_table_of_a_run_without_its_cases_says_which_it_needs(make_run, su
 
 
 def test_a_table_that_would_have_no_row_is_refused(run_folder, monkeypatch):
-    monkeypatch.setitem(BUILDERS, "label-categories", lambda pool, labels: [Table("empty", ("Model",), ())])
+    monkeypatch.setitem(table_builders(), "label-categories", lambda pool, labels: [Table("empty", ("Model",), ())])
     with pytest.raises(ReportError, match="label-categories would have no rows"):
-        tables("T4", load([run_folder]))
+        tables("label-categories", load([run_folder]))
 
 
 def test_a_table_says_what_its_own_records_say_and_no_other(make_run):

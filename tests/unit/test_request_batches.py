@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from eyechart.classification.closed_world import ClosedWorld
-from eyechart.classification.multiple_choice import MillMCQ
-from eyechart.classification.open_world import OpenWorld
-from eyechart.data.dataset import Dataset
-from eyechart.inference.request_batches import Generate, RequestTemplate
-from eyechart.inference.runner import Runner
-from eyechart.inference.store import Store
+from eyechart.classification.protocols.closed_world import ClosedWorld
+from eyechart.classification.protocols.multiple_choice import MillMCQ
+from eyechart.classification.protocols.open_world import OpenWorld
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.inference.requests.text_requests import Generate, RequestTemplate
+from eyechart.inference.runner.runner import Runner
+from eyechart.inference.store.entries import Store
 from eyechart.protocol.context import Context, ask
 from eyechart.protocol.registry import get_protocol
 

@@ -13,23 +13,12 @@ import msgspec
 import numpy as np
 import pytest
 
-from eyechart.data.dataset import Dataset
+from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import ModelError
-from eyechart.inference import request_batches, requests
 from eyechart.inference.engines.interface import ImageAnswers
 from eyechart.inference.engines.local import LocalEngine
-from eyechart.inference.keys import request_key
-from eyechart.inference.request_batches import (
-    AskImages,
-    ChooseAnswers,
-    FilledPrompt,
-    FillPrompts,
-    Generate,
-    GenerateByImage,
-    GenerateChoices,
-    RequestTemplate,
-)
-from eyechart.inference.requests import (
+from eyechart.inference.requests import row_requests, text_requests
+from eyechart.inference.requests.row_requests import (
     BaseRequest,
     BestChoice,
     Classify,
@@ -43,12 +32,23 @@ from eyechart.inference.requests import (
     ScoreTexts,
     TextRequest,
 )
-from eyechart.inference.runner import Runner
-from eyechart.inference.store import Store
+from eyechart.inference.requests.text_requests import (
+    AskImages,
+    ChooseAnswers,
+    FilledPrompt,
+    FillPrompts,
+    Generate,
+    GenerateByImage,
+    GenerateChoices,
+    RequestTemplate,
+)
+from eyechart.inference.runner.runner import Runner
+from eyechart.inference.store.entries import Store
+from eyechart.inference.store.keys import request_key
 from eyechart.models.registry import INTERFACES, create_model
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Identity, Model
-from eyechart.spec import parse_spec
-from eyechart.toybox.sample import open_toybox
+from eyechart.toybox.samples.open_toybox import open_toybox
 
 CLIP, CLASSIFIER, MLLM, MATCHER = "open_clip[toybox-clip]", "timm[batch_size=4]", "hf[toybox-mllm]", "blip2[{folder}]"
 SCHEMA = {"type": "object", "properties": {"1": {"type": "string"}}}
@@ -85,7 +85,7 @@ def kinds(parent: type = BaseRequest) -> Iterator[Kind]:
     """Yield the classes of requests that can be created."""
     for kind in parent.__subclasses__():
         yield from kinds(kind)
-        if not isabstract(kind) and kind.__module__ in (requests.__name__, request_batches.__name__):
+        if not isabstract(kind) and kind.__module__ in (row_requests.__name__, text_requests.__name__):
             yield kind
 
 

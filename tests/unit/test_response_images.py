@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from eyechart.data.dataset import Dataset
+from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import StoreError
-from eyechart.inference.keys import request_key
-from eyechart.inference.request_batches import FilledPrompt, FillPrompts
-from eyechart.inference.responses import Responses
-from eyechart.inference.runner import Runner
-from eyechart.inference.store import Key, Store, StoreEntry
+from eyechart.inference.requests.text_requests import FilledPrompt, FillPrompts
+from eyechart.inference.runner.runner import Runner
+from eyechart.inference.store.entries import Key, Store, StoreEntry
+from eyechart.inference.store.keys import request_key
+from eyechart.inference.store.responses import Responses
 
 COUNT = 8
 
@@ -29,10 +29,10 @@ class Library:
     root: Path
     dataset: Dataset
 
-    def asked(self, places: Sequence[int]) -> FillPrompts:
+    def asked(self, indices: Sequence[int]) -> FillPrompts:
         prompts = tuple((f"prompt {number}", f"question {number}", 16) for number in range(2))
         return FillPrompts(
-            "pairs", prompts, ("cat",), tuple(FilledPrompt(place % 2, place // 2, 0) for place in places)
+            "pairs", prompts, ("cat",), tuple(FilledPrompt(index % 2, index // 2, 0) for index in indices)
         )
 
     def key(self, model: Any) -> Key:
@@ -41,8 +41,8 @@ class Library:
     def entry(self, model: Any) -> StoreEntry:
         return Store(self.root).entry(self.key(model))
 
-    def ask(self, model: Any, places: Sequence[int], told: Any = lambda *_: None) -> Responses:
-        return Runner(Store(self.root), None, 0, told).run(self.asked(places), model, self.dataset)
+    def ask(self, model: Any, indices: Sequence[int], told: Any = lambda *_: None) -> Responses:
+        return Runner(Store(self.root), None, 0, told).run(self.asked(indices), model, self.dataset)
 
     def files(self, model: Any) -> dict[str, bytes]:
         folder = self.entry(model).folder
@@ -93,8 +93,8 @@ class Swapped:
             ((_, data),) = self.source.read([{0: 1, 1: 0}.get(row, row)])
             yield row, data
 
-    def place(self, row: int) -> str:
-        return str(self.source.place(row))
+    def location(self, row: int) -> str:
+        return str(self.source.location(row))
 
 
 def test_a_book_that_cannot_be_written_serves_a_split_with_a_broken_image(

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from eyechart.data.dataset import Dataset
+from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import StoreError
-from eyechart.inference.keys import request_key
-from eyechart.inference.request_batches import FilledPrompt, FillPrompts
-from eyechart.inference.responses import Response, Responses
-from eyechart.inference.runner import Runner
-from eyechart.inference.store import Key, Store, StoreEntry, Writer
+from eyechart.inference.requests.text_requests import FilledPrompt, FillPrompts
+from eyechart.inference.runner.runner import Runner
+from eyechart.inference.store.entries import Key, Store, StoreEntry, Writer
+from eyechart.inference.store.keys import request_key
+from eyechart.inference.store.responses import Response, Responses
 from eyechart.models.types import Answer, Usage
 
 COUNT = 8
@@ -33,10 +33,10 @@ class Library:
     root: Path
     dataset: Dataset
 
-    def asked(self, places: Sequence[int]) -> FillPrompts:
+    def asked(self, indices: Sequence[int]) -> FillPrompts:
         prompts = tuple((f"prompt {number}", f"question {number}", 16) for number in range(2))
         return FillPrompts(
-            "pairs", prompts, ("cat",), tuple(FilledPrompt(place % 2, place // 2, 0) for place in places)
+            "pairs", prompts, ("cat",), tuple(FilledPrompt(index % 2, index // 2, 0) for index in indices)
         )
 
     def key(self, model: Any) -> Key:
@@ -45,8 +45,8 @@ class Library:
     def entry(self, model: Any) -> StoreEntry:
         return Store(self.root).entry(self.key(model))
 
-    def ask(self, model: Any, places: Sequence[int], told: Any = lambda *_: None) -> Responses:
-        return Runner(Store(self.root), None, 0, told).run(self.asked(places), model, self.dataset)
+    def ask(self, model: Any, indices: Sequence[int], told: Any = lambda *_: None) -> Responses:
+        return Runner(Store(self.root), None, 0, told).run(self.asked(indices), model, self.dataset)
 
     def files(self, model: Any) -> dict[str, bytes]:
         folder = self.entry(model).folder
@@ -64,7 +64,7 @@ def other(library: Library) -> Library:
     return replace(library, root=library.root.with_name("other"))
 
 
-def places(model: Any) -> list[int]:
+def indices(model: Any) -> list[int]:
     """The places that a model was asked about."""
     return [2 * numbers[0] + int(text[-1]) for numbers, text in model.asked]
 
@@ -82,8 +82,8 @@ def test_two_choices_that_share_questions_ask_each_once(library: Library, talker
     first, second = talker(said), talker(said)
     assert library.ask(first, [0, 1, 4, 5]).fresh == 4
     found = library.ask(second, [4, 5, 6, 7, 0])
-    assert (places(second), found.fresh) == ([6, 7], 2)
-    assert texts(found) == [said((place // 2,), f"question {place % 2}") for place in (4, 5, 6, 7, 0)]
+    assert (indices(second), found.fresh) == ([6, 7], 2)
+    assert texts(found) == [said((index // 2,), f"question {index % 2}") for index in (4, 5, 6, 7, 0)]
 
 
 def test_what_is_there_is_given_without_a_question(library: Library, talker: Any) -> None:
@@ -96,7 +96,7 @@ def test_what_is_there_is_given_without_a_question(library: Library, talker: Any
 def test_equal_places_are_asked_once_and_counted_once(library: Library, talker: Any) -> None:
     model = talker(said)
     found = library.ask(model, [3, 2, 3, 3])
-    assert (sorted(places(model)), found.fresh) == ([2, 3], 2)
+    assert (sorted(indices(model)), found.fresh) == ([2, 3], 2)
     assert texts(found) == ["question 1 1", "question 0 1", "question 1 1", "question 1 1"]
     assert found.usage == Usage(20, 8, 4)
 
@@ -135,7 +135,7 @@ def test_a_stopped_run_ends_as_if_it_had_never_stopped(
         library.ask(first, range(8))
     resumed, whole = library.ask(second, range(8)), other.ask(talker(said), range(8))
     assert (resumed.sha256, resumed.responses, resumed.fresh) == (whole.sha256, whole.responses, 8 - stop)
-    assert sorted(places(first) + places(second)) == [*range(8)]
+    assert sorted(indices(first) + indices(second)) == [*range(8)]
     assert library.files(first) == other.files(first)
 
 
@@ -148,7 +148,7 @@ def test_a_torn_tail_is_asked_again(library: Library, other: Library, talker: An
     model = talker(said)
     library.ask(model, range(8))
     other.ask(talker(said), range(8))
-    assert places(model) == [4, 5, 6, 7]
+    assert indices(model) == [4, 5, 6, 7]
     assert library.files(model) == other.files(model)
 
 
@@ -158,7 +158,7 @@ def test_a_stopped_addition_loses_nothing_of_before(library: Library, talker: An
         library.ask(talker(said, stop=1), range(4))
     model = talker(said)
     assert library.ask(model, range(8)).fresh == 5
-    assert places(model) == [1, 2, 3, 4, 5]
+    assert indices(model) == [1, 2, 3, 4, 5]
 
 
 def test_a_part_after_a_missing_one_is_not_written_into(library: Library, talker: Any) -> None:
@@ -169,7 +169,7 @@ def test_a_part_after_a_missing_one_is_not_written_into(library: Library, talker
         library.ask(talker(said, stop=1), range(8))
     model = talker(said)
     library.ask(model, range(8))
-    assert places(model) == [3, 4, 5, 6, 7]
+    assert indices(model) == [3, 4, 5, 6, 7]
 
 
 def test_what_a_killed_tidying_left_is_swept_away(library: Library, other: Library, talker: Any) -> None:
@@ -225,11 +225,11 @@ def test_a_book_that_another_run_holds_is_read_as_it_is(left: Path, library: Lib
 def test_a_fault_that_may_pass_is_told_and_not_kept(library: Library, other: Library, talker: Any) -> None:
     busy = talker(lambda numbers, text: PASSING if numbers[0] == 1 else said(numbers, text))
     found = library.ask(busy, range(6))
-    assert [place for place, reply in enumerate(found.responses) if reply.error] == [2, 3]
+    assert [index for index, reply in enumerate(found.responses) if reply.error] == [2, 3]
     assert (found.fresh, found.usage) == (4, Usage(40, 16, 8))
     model = talker(said)
     assert library.ask(model, range(6)).responses == other.ask(talker(said), range(6)).responses
-    assert places(model) == [2, 3]
+    assert indices(model) == [2, 3]
     assert library.files(model) == other.files(model)
 
 
@@ -263,7 +263,7 @@ def test_two_runs_at_once_share_the_work(library: Library, other: Library, talke
     go.set()
     one.join(30), two.join(30)
     other.ask(talker(said), range(8))
-    assert (places(first), places(second)) == ([*range(6)], [6, 7])
+    assert (indices(first), indices(second)) == ([*range(6)], [6, 7])
     assert library.files(first) == other.files(first)
 
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eyechart.data.dataset import Dataset
-from eyechart.inference.arrays import CachedArray
-from eyechart.inference.keys import request_key
-from eyechart.inference.requests import EncodeImages
-from eyechart.inference.runner import Runner
-from eyechart.inference.store import Store, StoreEntry
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.inference.requests.row_requests import EncodeImages
+from eyechart.inference.runner.runner import Runner
+from eyechart.inference.store.arrays import CachedArray
+from eyechart.inference.store.entries import Store, StoreEntry
+from eyechart.inference.store.keys import request_key
 from eyechart.models.types import Floats, Identity, ImageEncoder
 
 COUNT, SIZE = 22, 4
@@ -60,8 +60,8 @@ class Changed:
         for row, data in self.source.read(rows):
             yield row, self.others[row](data) if row in self.others else data
 
-    def place(self, row: int) -> str:
-        return str(self.source.place(row))
+    def location(self, row: int) -> str:
+        return str(self.source.location(row))
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ def test_every_batch_has_the_same_size(bench: Bench) -> None:
 def test_an_entry_that_was_not_sealed_is_when_it_is_read(bench: Bench, other: Bench) -> None:
     bench.ask(Counter(), bench.dataset.subsample(COUNT - 1, 0))
     with bench.entry().lock_for_writing() as writer:
-        from eyechart.inference.arrays import Block, append
+        from eyechart.inference.store.arrays import Block, append
 
         (left,) = {*range(COUNT)} - {*bench.dataset.subsample(COUNT - 1, 0).selected}
         append(writer, Block((left,), 2), np.array([[left, 2 * left]], np.float32))

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from eyechart.run_folder import RunFolder
+from eyechart.results.run_folder import RunFolder
 
 
 def finished(path: Path) -> RunFolder:

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eyechart.data.dataset import Dataset
+from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import ModelError, RequestError
-from eyechart.inference.arrays import CachedArray
-from eyechart.inference.engines.preparation import BATCHES_AHEAD
-from eyechart.inference.requests import EncodeImages
-from eyechart.inference.runner import Runner
-from eyechart.inference.store import Store
+from eyechart.inference.engines.preparation.prepare import BATCHES_AHEAD
+from eyechart.inference.requests.row_requests import EncodeImages
+from eyechart.inference.runner.runner import Runner
+from eyechart.inference.store.arrays import CachedArray
+from eyechart.inference.store.entries import Store
 from eyechart.models.types import Floats, Identity, ImageEncoder
 
 COUNT, SIZE = 22, 4
@@ -105,18 +105,18 @@ def test_only_some_batches_are_read_ahead(ask: Asks, pictures: Callable[..., Dat
     ask(Counter(at=work, prepared=lambda number: ready[number].set()), dataset=dataset)
 
 
-def stop_at(place: int) -> Callable[[list[int]], None]:
+def stop_at(index: int) -> Callable[[list[int]], None]:
     def stop(batch: list[int]) -> None:
-        if place in batch:
+        if index in batch:
             raise ConnectionResetError("stopped")
 
     return stop
 
 
-@pytest.mark.parametrize("place", [0, 9, 21])
-def test_a_stopped_run_goes_on_with_the_same_batches(ask: Asks, place: int) -> None:
+@pytest.mark.parametrize("index", [0, 9, 21])
+def test_a_stopped_run_goes_on_with_the_same_batches(ask: Asks, index: int) -> None:
     with pytest.raises(ConnectionResetError):
-        ask(first := Counter(at=stop_at(place)))
+        ask(first := Counter(at=stop_at(index)))
     assert np.array_equal(ask(second := Counter()).values, WANTED)
     assert first.asked + second.asked == BATCHES
     assert {len(batch) for batch in first.asked + second.asked} == {SIZE}
@@ -195,11 +195,11 @@ def test_a_package_that_is_missing_to_prepare_a_picture_ends_the_run(ask: Asks) 
 
 def test_requests_that_a_model_refuses_are_errors_and_the_others_are_asked_without_them(ask: Asks) -> None:
     def refuse(batch: list[int]) -> None:
-        if odd := {place: f"picture {number} is odd" for place, number in enumerate(batch) if number in (5, 6, 21)}:
+        if odd := {index: f"picture {number} is odd" for index, number in enumerate(batch) if number in (5, 6, 21)}:
             raise RequestError(odd)
 
     found = ask(model := Counter(at=refuse))
-    assert found.errors == {place: f"imagenet/memory: s{place:02d}: picture {place} is odd" for place in (5, 6, 21)}
+    assert found.errors == {index: f"imagenet/memory: s{index:02d}: picture {index} is odd" for index in (5, 6, 21)}
     assert np.array_equal(np.delete(found.values, [5, 6, 21], axis=0), np.delete(WANTED, [5, 6, 21], axis=0))
     assert model.asked[1] == [4, 7, 7, 7]
 

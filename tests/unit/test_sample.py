@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eyechart.data.dataset import Dataset
-from eyechart.data.imagenet_sample import SPLITS, open_sample, packaged_root, read_images, splits
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.data.readers.imagenet_sample import SPLITS, open_sample, packaged_root, read_images, splits
 from eyechart.errors import DataError
 
 LIMIT = 5_000_000

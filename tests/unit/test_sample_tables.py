@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from eyechart.errors import ReportError
-from eyechart.protocol.sample_table import SHARED_COLUMNS, check_rows, shared_cells
+from eyechart.results.sample_table import SHARED_COLUMNS, check_rows, shared_cells
 
 HEAD = [*SHARED_COLUMNS, "response"]
 ROW = [*shared_cells(key="a", target="hen", prediction="hen", correct=1.0), "A hen."]

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.classification.metrics import label_agreement, mean_per_class_recall, top1, top5
-from eyechart.classification.predictions import ClassPredictions, Targets
-from eyechart.data.dataset import Row
-from eyechart.data.equivalences import LabelPolicy
-from eyechart.data.labels import LabelSet, build_label_set
-from eyechart.metrics.accuracy import Empty
-from eyechart.records import Metric
+from eyechart.classification.answers.class_predictions import ClassPredictions, Targets
+from eyechart.classification.metrics.class_estimates import label_agreement, mean_per_class_recall, top1, top5
+from eyechart.data.dataset.dataset import Row
+from eyechart.data.dataset.label_sets import LabelSet, build_label_set
+from eyechart.data.labels.equivalences import LabelPolicy
+from eyechart.results.records import Metric
+from eyechart.statistics.accuracy import Empty
 
 CLASSES = 7
 PAIRS = ((0, 1), (1, 2))
@@ -32,7 +32,7 @@ def score(
 
 
 def truth(given: list[tuple[int, ...] | None], empty: Empty = "correct", name: str = "mine") -> LabelSet:
-    rows = [Row(str(place), str(place), "") for place in range(len(given))]
+    rows = [Row(str(index), str(index), "") for index in range(len(given))]
     return build_label_set(name, rows, given, empty, "test")
 
 
@@ -53,9 +53,9 @@ def plain_loop(
 ) -> list[float]:
     """Right or wrong, image by image, as one would tell a child."""
     found = []
-    for place, valid in enumerate(labels):
-        best = sorted(range(CLASSES), key=lambda label, row=place: (-predictions.scores[row, label], label))[:k]
-        if valid is None or place in predictions.errors or (not valid and empty == "exclude"):
+    for index, valid in enumerate(labels):
+        best = sorted(range(CLASSES), key=lambda label, row=index: (-predictions.scores[row, label], label))[:k]
+        if valid is None or index in predictions.errors or (not valid and empty == "exclude"):
             continue
         allowed = {other for label in valid for other in related[label]}
         found.append(float(empty == "correct") if not valid else float(bool(allowed & {*best})))
@@ -68,7 +68,7 @@ def test_accuracies_are_those_of_a_plain_loop(empty: Empty, strict: bool) -> Non
     chains = [{0, 1}, {0, 1, 2}, {1, 2}] if strict else [{0, 1, 2}] * 3
     related = [*chains, *({label} for label in range(3, CLASSES))]
     choices: list[Any] = [None, (), (0,), (2,), (5,), (2, 6), (3, 4, 5)]
-    labels = [choices[place] for place in RANDOM.integers(0, len(choices), 60)]
+    labels = [choices[index] for index in RANDOM.integers(0, len(choices), 60)]
     predictions = answered(RANDOM.integers(0, 4, (60, CLASSES)), {3: "broken", 9: "broken"})
     original = RANDOM.integers(-1, CLASSES, 60)
     scored = score(predictions, truth(labels, empty), original, LabelPolicy(PAIRS, strict), CLASSES)

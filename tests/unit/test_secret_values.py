@@ -3,9 +3,9 @@
 import pytest
 
 from eyechart.errors import SpecError
+from eyechart.messages.secret_values import hide_secrets
 from eyechart.models.registry import find_backend
-from eyechart.secret_values import hide_secrets
-from eyechart.spec import parse_spec
+from eyechart.models.spec import parse_spec
 
 KEY = "sk-proj-livesecret9876"
 

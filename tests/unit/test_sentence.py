@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from eyechart.errors import ModelError, SpecError
-from eyechart.models import text_batches
 from eyechart.models.registry import create_model
+from eyechart.models.runtime import text_batches
+from eyechart.models.runtime.torchvision_repair import repair
 from eyechart.models.sentence.encoder import SentenceEncoder
-from eyechart.models.torchvision_repair import repair
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Encoder, Floats, TextEncoder
-from eyechart.spec import parse_spec
 
 pytestmark = pytest.mark.deep
 
@@ -297,7 +297,7 @@ def test_offline_and_missing(empty_hub: Path) -> None:
 def test_it_loads_without_a_word_and_without_a_connection(torch_python: Sequence[str]) -> None:
     code = (
         "import socket, warnings; warnings.simplefilter('error'); socket.socket.connect = None\n"
-        "from eyechart.models.registry import create_model; from eyechart.spec import parse_spec\n"
+        "from eyechart.models.registry import create_model; from eyechart.models.spec import parse_spec\n"
         "print(create_model(parse_spec('sentence[minilm]'), offline=True).encode_texts(['cat']).shape)"
     )
     done = subprocess.run([*torch_python, "-c", code], capture_output=True, text=True, check=False)

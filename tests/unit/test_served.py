@@ -15,8 +15,8 @@ from eyechart.errors import ModelError, SpecError
 from eyechart.models.generation import generate_all
 from eyechart.models.registry import create_model
 from eyechart.models.served.generator import ServedGenerator
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Request, Usage
-from eyechart.spec import parse_spec
 
 KEY = "sk-very-secret-0123456789"
 NAME = "toy-2026-01-01"
@@ -60,7 +60,7 @@ def ask(*texts: str) -> list[Request]:
 def test_answers_tokens_and_thinking_are_those_of_the_server(make: AskingBy, api: str, faulty_server: Any) -> None:
     faulty_server.usage = COUNTS
     model = make()
-    texts = [f"number {place}" for place in range(12)]
+    texts = [f"number {index}" for index in range(12)]
     answers = generate_all(model, ask(*texts), 8)
     assert [answer.text for answer in answers] == texts
     assert {(answer.finished, answer.error, answer.usage) for answer in answers} == {(True, "", Usage(90, 30, 10, 4))}

@@ -9,19 +9,19 @@ from PIL import Image
 
 from eyechart.data.discovery import SplitRef
 from eyechart.data.observations import Observations
-from eyechart.data.slices import distinct_names, slice_variables, taxon_variables
-from eyechart.data.splits import open_split
+from eyechart.data.splits.open_split import open_split
 from eyechart.data.taxonomy import Taxonomy
 from eyechart.errors import DataError
+from eyechart.evaluation.slice_columns import distinct_names, slice_variables, taxon_variables
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A split of two classes of two images."""
-    for place, name in enumerate(("cat/1.png", "cat/2.png", "dog/1.png", "dog/2.png")):
+    for index, name in enumerate(("cat/1.png", "cat/2.png", "dog/1.png", "dog/2.png")):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
-        Image.new("RGB", (8, 8), (place * 40, 0, 0)).save(path)
+        Image.new("RGB", (8, 8), (index * 40, 0, 0)).save(path)
     return tmp_path
 
 

@@ -3,7 +3,8 @@
 import pytest
 
 from eyechart.errors import SpecError
-from eyechart.spec import ModelSpec, did_you_mean, parse_spec
+from eyechart.messages.suggestions import did_you_mean
+from eyechart.models.spec import ModelSpec, parse_spec
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ import pytest
 from scipy.stats import entropy
 
 from eyechart.errors import DataError
-from eyechart.metrics.abstention import CRITERIA, uncertainty
-from eyechart.metrics.hierarchy import Tree, node_probabilities, threshold_steps
-from eyechart.realbirdid.species_summary import summarise
+from eyechart.realbirdid.answers.species_summary import summarise
+from eyechart.realbirdid.statistics.abstention_tradeoff import CRITERIA, uncertainty
+from eyechart.realbirdid.statistics.hierarchy import Tree, node_probabilities, threshold_steps
 
 ANCESTORS = [np.arange(7), np.array([2, 0, 1, 2, 0, 2, 1]), np.array([0, 1, 0, 0, 1, 0, 0])]
 TREE = Tree.from_levels(ANCESTORS)
@@ -34,13 +34,13 @@ def summary(rows, block=8, ancestors=ANCESTORS, species=None):
     return summarise(lambda start, stop: rows[start:stop], truth, ancestors, block=block)
 
 
-def sums(rows, place):
-    return node_probabilities(TREE, rows.astype(np.float64))[:, STARTS[place] : STARTS[place + 1]]
+def sums(rows, index):
+    return node_probabilities(TREE, rows.astype(np.float64))[:, STARTS[index] : STARTS[index + 1]]
 
 
-@pytest.mark.parametrize("place", [0, 1, 2])
-def test_a_level_is_the_best_the_two_highest_and_the_entropy(rows, place) -> None:
-    found, expected = summary(rows).levels[place], sums(rows, place)
+@pytest.mark.parametrize("index", [0, 1, 2])
+def test_a_level_is_the_best_the_two_highest_and_the_entropy(rows, index) -> None:
+    found, expected = summary(rows).levels[index], sums(rows, index)
     assert found.best.tolist() == np.where(np.isnan(expected[:, 0]), -1, expected.argmax(axis=1)).tolist()
     ranked = -np.sort(-expected, axis=1)
     np.testing.assert_allclose(found.probability, ranked[:, 0], rtol=1e-6)
@@ -52,7 +52,7 @@ def test_a_level_is_the_best_the_two_highest_and_the_entropy(rows, place) -> Non
 def test_the_probability_of_the_true_species_is_that_of_its_column(rows, block) -> None:
     species = np.arange(40) % 8 - 1
     found = summary(rows * np.float32(1.0009), block, species=species).of_species
-    expected = [math.nan if place < 0 else row[place] for row, place in zip(rows.tolist(), species, strict=True)]
+    expected = [math.nan if index < 0 else row[index] for row, index in zip(rows.tolist(), species, strict=True)]
     assert np.isnan(found[[0, 7]]).all()
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 

@@ -1,4 +1,4 @@
-"""Discovery under a root, opening, and the checks of published splits, with small counts in place of the real ones."""
+"""Discovery under a root, opening, and the checks of published splits, with small counts instead of the real ones."""
 
 import subprocess
 import sys
@@ -10,12 +10,12 @@ import pytest
 from PIL import Image
 from webdataset import TarWriter
 
-from eyechart.data.dataset import Dataset
+from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.discovery import SplitRef
-from eyechart.data.file_index import IndexEntry, build_dataset
-from eyechart.data.imagenet import subset, synset_classes, val_labels, val_order
-from eyechart.data.splits import PUBLISHED, PublishedSplit, list_splits, open_split
-from eyechart.data.validation import identify_validation_images
+from eyechart.data.imagenet.classes import subset, synset_classes, val_labels, val_order
+from eyechart.data.index.file_index import IndexEntry, build_dataset
+from eyechart.data.splits.open_split import PUBLISHED, PublishedSplit, list_splits, open_split
+from eyechart.data.splits.validation import identify_validation_images
 from eyechart.errors import DataError
 
 pytestmark = pytest.mark.deep
@@ -131,16 +131,16 @@ def test_a_split_named_as_a_packaged_one(fill) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "name", "place"),
+    ("text", "name", "index"),
     [
         ("hub:ILSVRC/imagenet-1k", "imagenet/val", "hub:ILSVRC/imagenet-1k:validation"),
         ("hub:ILSVRC/imagenet-1k:train", "imagenet-1k/train", "hub:ILSVRC/imagenet-1k:train"),
         ("hub:a/pets:test", "pets/test", "hub:a/pets:test"),
     ],
 )
-def test_the_hub_as_root(text: str, name: str, place: str) -> None:
+def test_the_hub_as_root(text: str, name: str, index: str) -> None:
     (found,) = [found for found in list_splits(text) if found.layout == "hub"]
-    assert (str(found), found.location, found.layout) == (name, place, "hub")
+    assert (str(found), found.location, found.layout) == (name, index, "hub")
 
 
 def test_offline_reaches_the_hub_source() -> None:
@@ -150,7 +150,7 @@ def test_offline_reaches_the_hub_source() -> None:
 
 def test_nothing_heavy_is_imported() -> None:
     heavy = "{'torch', 'timm', 'datasets', 'webdataset', 'open_clip', 'transformers'}"
-    code = f"import sys, eyechart.data.splits as s; s.list_splits(); print({heavy} & set(sys.modules))"
+    code = f"import sys, eyechart.data.splits.open_split as s; s.list_splits(); print({heavy} & set(sys.modules))"
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "set()\n"
 
 

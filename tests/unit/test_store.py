@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from eyechart.errors import StoreError
-from eyechart.inference.arrays import Block, append, compact, gather, load, seal, stored_rows
-from eyechart.inference.store import Key, Store, StoreEntry, Writer, frame_block, scan_blocks
+from eyechart.inference.store.arrays import Block, append, compact, gather, load, seal, stored_rows
+from eyechart.inference.store.entries import Key, Store, StoreEntry, Writer, _frame_block, scan_blocks
 from eyechart.models.types import Identity
 
 IDENTITY = Identity(
@@ -76,11 +76,11 @@ def test_a_torn_tail_is_asked_again_and_the_rest_is_kept(write: Callable[..., St
 
 
 BLOCKS = [(b"header %d" % number, b"EYE1 is no block " * number) for number in range(4)]
-PART = b"".join(frame_block(*block) for block in BLOCKS)
+PART = b"".join(_frame_block(*block) for block in BLOCKS)
 
 
 def test_a_flipped_bit_loses_its_own_block_alone() -> None:
-    ends, wrong = np.cumsum([len(frame_block(*block)) for block in BLOCKS]), []
+    ends, wrong = np.cumsum([len(_frame_block(*block)) for block in BLOCKS]), []
     for bit in range(0, 8 * len(PART), 7):
         data = bytearray(PART)
         data[bit // 8] ^= 1 << bit % 8
@@ -139,7 +139,7 @@ import os, sys, tempfile
 from pathlib import Path
 import test_store
 from eyechart.errors import StoreError
-from eyechart.inference.store import Store
+from eyechart.inference.store.entries import Store
 with tempfile.TemporaryDirectory() as folder:
     os.chmod(folder, 0o555)
     if os.getuid() == 0:
@@ -177,8 +177,8 @@ HOLD = """
 import sys
 from pathlib import Path
 import test_store as t
-from eyechart.inference.arrays import Block, append, seal
-from eyechart.inference.store import Store
+from eyechart.inference.store.arrays import Block, append, seal
+from eyechart.inference.store.entries import Store
 with Store(Path(sys.argv[1])).entry(t.KEY).lock_for_writing() as writer:
     print("holding", flush=True)
     sys.stdin.readline()

@@ -11,9 +11,9 @@ import pytest
 
 from eyechart.cli import main
 from eyechart.cli.store import format_size
-from eyechart.inference import responses
-from eyechart.inference.arrays import Block, append, seal
-from eyechart.inference.store import Key, Store, StoreEntry
+from eyechart.inference.store import responses
+from eyechart.inference.store.arrays import Block, append, seal
+from eyechart.inference.store.entries import Key, Store, StoreEntry
 from eyechart.models.types import Answer, Identity
 
 KINDS = ("image_features", "logits", "class_weights")
@@ -115,8 +115,8 @@ def test_responses_without_their_tokens_are_damaged(entries: Mapping[str, StoreE
     entry = entries[KINDS[2]]
     (entry.folder / "00000.part").unlink()
     with entry.lock_for_writing() as writer:
-        for place in range(2):
-            responses.append(writer, place, Answer("a response", (), True))
+        for index in range(2):
+            responses.append(writer, index, Answer("a response", (), True))
         responses.seal(writer, 2)
     assert "0 are damaged" in store("verify")
     usage = entry.folder / "usage.jsonl"

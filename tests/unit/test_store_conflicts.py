@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from eyechart.errors import StoreError
-from eyechart.inference import responses
-from eyechart.inference.arrays import Block, append, load, seal
-from eyechart.inference.store import Key, Store, StoreEntry, Writer
+from eyechart.inference.store import responses
+from eyechart.inference.store.arrays import Block, append, load, seal
+from eyechart.inference.store.entries import Key, Store, StoreEntry, Writer
 from eyechart.models.types import Answer, Floats, Identity
 
 IDENTITY = Identity(
@@ -97,8 +97,8 @@ def test_sealing_equal_answers_again_changes_nothing(entry: StoreEntry) -> None:
 
 def test_sealing_without_all_responses_is_an_error(entry: StoreEntry) -> None:
     with entry.lock_for_writing() as writer:
-        for place in (0, 2):
-            responses.append(writer, place, Answer("a cat", (), True))
+        for index in (0, 2):
+            responses.append(writer, index, Answer("a cat", (), True))
         with pytest.raises(StoreError, match=r"incomplete \(1 of 3 responses are missing, the first 1\)"):
             responses.seal(writer, 3)
     assert not entry.complete
@@ -107,8 +107,8 @@ def test_sealing_without_all_responses_is_an_error(entry: StoreEntry) -> None:
 def test_a_writer_of_responses_whose_part_was_deleted_is_an_error(entry: StoreEntry) -> None:
     with two_writers(entry) as (first, second):
         responses.append(second, 0, Answer("a dog", (), True))
-        for place in range(2):
-            responses.append(first, place, Answer("a cat", (), True))
+        for index in range(2):
+            responses.append(first, index, Answer("a cat", (), True))
         responses.seal(first, 2)
         with pytest.raises(StoreError, match="deleted while this run was writing it"):
             responses.append(second, 1, Answer("a dog", (), True))

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from eyechart.errors import StoreError
-from eyechart.inference import responses
-from eyechart.inference.responses import Response
-from eyechart.inference.store import Key, Store, StoreEntry
+from eyechart.inference.store import responses
+from eyechart.inference.store.entries import Key, Store, StoreEntry
+from eyechart.inference.store.responses import Response
 from eyechart.models.types import Answer, Identity, Usage
 
 WHO = Identity(backend="b", name="n", weights_sha256="0", dtype="float32", device="cpu", processor={}, libraries={})
@@ -26,8 +26,8 @@ def entry(tmp_path: Path) -> StoreEntry:
 
 def keep(entry: StoreEntry, order: list[int]) -> None:
     with entry.lock_for_writing() as writer:
-        for place in order:
-            responses.append(writer, place, SAID[place])
+        for index in order:
+            responses.append(writer, index, SAID[index])
         responses.seal(writer, len(order))
 
 

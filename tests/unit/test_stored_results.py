@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eyechart.protocol.stored_results import StoredResults, results_path
+from eyechart.evaluation.stored_draws import StoredResults, results_path
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from eyechart.metrics.degradation import degradation, tost
-from eyechart.metrics.resampling import bootstrap_totals, permutation_totals
+from eyechart.oodbench.statistics.degradation import degradation, tost
+from eyechart.statistics.resampling import bootstrap_totals, permutation_totals
 
 GOOD, POOR = [1, 0, 0, 1], [0, 0, 1, 1]
 EASY, DIFFICULT = [GOOD] * 9 + [POOR], [GOOD] + [POOR] * 9

@@ -9,8 +9,8 @@ import pytest
 from pyarrow import parquet
 
 from eyechart.errors import DataError
-from eyechart.realbirdid import chunked_tables
-from eyechart.realbirdid.chunked_tables import LINES, as_text, read_chunks
+from eyechart.realbirdid.leakage import chunked_tables
+from eyechart.realbirdid.leakage.chunked_tables import LINES, as_text, read_chunks
 
 Write = Callable[..., Path]
 CELLS = {"url": ["a", "b,c", 'd "e"', None], "other": ["1", "2", "3", "4"]}
@@ -33,7 +33,7 @@ def url(names: Sequence[str]) -> list[str]:
 
 def read(path: Path) -> list[str | None]:
     found = [*read_chunks(path, url)]
-    firsts = [1 + sum(part.rows for part in found[:place]) for place in range(len(found))]
+    firsts = [1 + sum(part.rows for part in found[:index]) for index in range(len(found))]
     assert [part.first for part in found] == firsts
     return [cell for part in found for column in part.columns.values() for cell in column.to_pylist()]
 

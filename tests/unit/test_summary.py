@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from eyechart.command_line import align_texts
+from eyechart.messages.terminal import align_texts
 from eyechart.plugins.summary import MAX_LINES, Row, select_rows
-from eyechart.records import Metric, OutcomeCounts
+from eyechart.results.records import Metric, OutcomeCounts
 
 
 def metric(name: str = "acc1", value: float = 0.5, **fields: object) -> Metric:

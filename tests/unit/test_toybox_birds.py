@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from PIL import Image, ImageFilter
 
-from eyechart.toybox import birds
-from eyechart.toybox.art import styles
-from eyechart.toybox.birds import OCCLUSION, QUALITY, REASONS, VOICE, Observation, observations, picture
-from eyechart.toybox.classes import BIRDS, classes, names
-from eyechart.toybox.species import candidates, look_alikes, species
-from eyechart.toybox.styles import TRAINING
+from eyechart.toybox.art.bird_looks import candidates, look_alikes, species
+from eyechart.toybox.art.shapes import styles
+from eyechart.toybox.art.styles import TRAINING
+from eyechart.toybox.art.toy_classes import BIRDS, classes, names
+from eyechart.toybox.formats import bird_files
+from eyechart.toybox.formats.bird_files import OCCLUSION, QUALITY, REASONS, VOICE, Observation, observations, picture
 
 SEED, COUNT = 7, 180
 Line = dict[str, str]
@@ -22,7 +22,7 @@ Line = dict[str, str]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("birds")
-    birds.write(made, SEED, COUNT)
+    bird_files.write(made, SEED, COUNT)
     return made
 
 
@@ -134,8 +134,8 @@ def test_without_a_place_there_are_no_candidates(lines: list[Line]) -> None:
 
 
 def test_places_are_on_the_globe(lines: list[Line]) -> None:
-    places = [(float(line["latitude"]), float(line["longitude"])) for line in lines if line["latitude"]]
-    assert np.abs(places).max(axis=0).tolist() <= [90, 180]
+    indices = [(float(line["latitude"]), float(line["longitude"])) for line in lines if line["latitude"]]
+    assert np.abs(indices).max(axis=0).tolist() <= [90, 180]
 
 
 def detail(image: Image.Image) -> float:
@@ -156,13 +156,13 @@ def test_spoilt_pictures_have_far_less_detail() -> None:
 
 
 def test_hidden_birds_are_mostly_not_seen() -> None:
-    from eyechart.toybox.birds import _hidden
-    from eyechart.toybox.draw import Draw
+    from eyechart.toybox.art.draw import Draw
+    from eyechart.toybox.formats.bird_files import _hidden
 
     for number, seen in enumerate(by_reason(OCCLUSION)[:12]):
         found = _hidden(Draw("hidden", number), "test", seen)
-        assert found.masks[0].mean() > birds.LEAST
-        assert found.visible_fractions[0] < birds.HIDDEN or found.scene.things[0].size > 2 * birds.SIDE
+        assert found.masks[0].mean() > bird_files.LEAST
+        assert found.visible_fractions[0] < bird_files.HIDDEN or found.scene.things[0].size > 2 * bird_files.SIDE
 
 
 def test_the_training_table_holds_training_styles_and_other_pictures(folder: Path) -> None:

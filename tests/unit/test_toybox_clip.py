@@ -9,17 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eyechart.data.class_names import load_class_names, load_templates
 from eyechart.data.images import decode_image
+from eyechart.data.labels.class_names import load_class_names, load_templates
 from eyechart.errors import SpecError
-from eyechart.inference.class_weights import class_weights, cosine_similarity
-from eyechart.metrics.intervals import wilson
+from eyechart.inference.requests.class_weights import class_weights, cosine_similarity
 from eyechart.models.open_clip import files as open_clip_files
 from eyechart.models.open_clip.encoder import OpenClipEncoder
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Floats
-from eyechart.spec import parse_spec
-from eyechart.toybox.packaged import splits
-from eyechart.toybox.sample import open_toybox
+from eyechart.statistics.intervals import wilson
+from eyechart.toybox.samples.drawn_splits import splits
+from eyechart.toybox.samples.open_toybox import open_toybox
 from toybox import score_clip
 
 pytestmark = pytest.mark.deep

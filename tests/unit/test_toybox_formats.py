@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
-from eyechart.toybox import cityscapes, coco, lvis
-from eyechart.toybox.art import styles
-from eyechart.toybox.backdrops import horizon
-from eyechart.toybox.classes import classes, equivalent_classes, names
-from eyechart.toybox.outlines import fill_holes
-from eyechart.toybox.scenes import RenderedScene, box
-from eyechart.toybox.styles import TRAINING
+from eyechart.toybox.art.backdrops import horizon
+from eyechart.toybox.art.outlines import fill_holes
+from eyechart.toybox.art.scenes import RenderedScene, box
+from eyechart.toybox.art.shapes import styles
+from eyechart.toybox.art.styles import TRAINING
+from eyechart.toybox.art.toy_classes import classes, equivalent_classes, names
+from eyechart.toybox.formats import cityscapes_files, coco_files, lvis_files
 
 pytestmark = pytest.mark.deep
 
@@ -43,17 +43,17 @@ class Made:
 
 @pytest.fixture(scope="module")
 def common(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    return Made(coco, tmp_path_factory.mktemp("coco"), "annotations/instances_val2017.json")
+    return Made(coco_files, tmp_path_factory.mktemp("coco"), "annotations/instances_val2017.json")
 
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    return Made(lvis, tmp_path_factory.mktemp("lvis"), "lvis_v1_val.json")
+    return Made(lvis_files, tmp_path_factory.mktemp("lvis"), "lvis_v1_val.json")
 
 
 @pytest.fixture(scope="module")
 def city(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    return Made(cityscapes, tmp_path_factory.mktemp("cityscapes"), "")
+    return Made(cityscapes_files, tmp_path_factory.mktemp("cityscapes"), "")
 
 
 @pytest.fixture(params=["common", "large"])
@@ -113,7 +113,7 @@ def test_coco_counts_and_boxes_are_those_of_the_pixels(common: Made) -> None:
 
 def test_coco_crowds_are_one_annotation_with_run_lengths(common: Made) -> None:
     crowds = [one for one in common.content["annotations"] if one["iscrowd"]]
-    assert len(crowds) == COUNT // coco.CROWDED
+    assert len(crowds) == COUNT // coco_files.CROWDED
     for one in crowds:
         picture = common.found[one["image_id"] - 1]
         counts, (height, width) = one["segmentation"]["counts"], one["segmentation"]["size"]
@@ -151,7 +151,7 @@ def test_lvis_has_its_own_fields(large: Made) -> None:
 def test_lvis_negative_categories_are_not_in_the_picture(large: Made) -> None:
     for row, picture in zip(large.content["images"], large.found, strict=True):
         negative = {identity - 1 for identity in row["neg_category_ids"]}
-        assert len(negative) == lvis.NEGATIVES
+        assert len(negative) == lvis_files.NEGATIVES
         assert not negative & {other for label in picture.labels for other in equivalent_classes(label)}
 
 
@@ -221,22 +221,22 @@ def painted(outline: list[list[int]], shape: tuple[int, ...]) -> np.ndarray:
 
 def test_cityscapes_crowds_are_groups(city: Made) -> None:
     crowded = [picture for picture in city.found if picture.scene.crowd]
-    assert len(crowded) == COUNT // cityscapes.CROWDED
+    assert len(crowded) == COUNT // cityscapes_files.CROWDED
     for picture in crowded:
         path = city.folder / f"gtFine/val/{picture.scene.key}_gtFine_polygons.json"
         label = json.loads(path.read_text(encoding="utf-8"))["objects"][2]["label"]
-        assert label.endswith("group") or label not in cityscapes.GROUPED
+        assert label.endswith("group") or label not in cityscapes_files.GROUPED
 
 
 def test_sky_ends_where_the_road_begins(city: Made) -> None:
     picture = city.found[0]
-    sky, road = cityscapes.polygon_file(picture)["objects"][:2]
+    sky, road = cityscapes_files._polygon_file(picture)["objects"][:2]
     line = horizon(picture.scene.backdrop, picture.scene.height)
     assert max(y for _, y in sky["polygon"]) == min(y for _, y in road["polygon"]) == line
 
 
 def test_the_truth_beside_the_files_is_what_was_drawn(tmp_path: Path) -> None:
-    from eyechart.toybox import annotated
+    from eyechart.toybox.formats import annotated
 
     annotated.write(tmp_path, SEED, 12)
     for name in annotated.WRITERS:

@@ -10,12 +10,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.data.class_names import load_class_names
-from eyechart.models.torchvision_repair import repair
+from eyechart.data.labels.class_names import load_class_names
+from eyechart.models.runtime.torchvision_repair import repair
 
 repair()
-from eyechart.toybox.classes import equivalent_classes, names  # noqa: E402
-from eyechart.toybox.species import species  # noqa: E402
+from eyechart.toybox.art.bird_looks import species  # noqa: E402
+from eyechart.toybox.art.toy_classes import equivalent_classes, names  # noqa: E402
 from toybox import questions  # noqa: E402
 from toybox.crowds import NOTHING, UNCLEAR, Crowds, crowds, plot  # noqa: E402
 from toybox.lessons import Lesson, group_indices, sequences  # noqa: E402
@@ -74,9 +74,9 @@ def test_things_lie_apart_with_the_largest_first_and_no_two_classes_mean_the_sam
     assert len(found.labels) == len(shares) == number
     assert shares == sorted(shares, reverse=True)
     assert not any(other in equivalent_classes(label) for label in found.labels for other in {*found.labels} - {label})
-    for place, (x, y, share) in enumerate(found.positions):
+    for index, (x, y, share) in enumerate(found.positions):
         assert all(
-            max(abs(x - a), abs(y - b)) > 0.7 * (share + other) / 2 for a, b, other in found.positions[place + 1 :]
+            max(abs(x - a), abs(y - b)) > 0.7 * (share + other) / 2 for a, b, other in found.positions[index + 1 :]
         )
 
 
@@ -196,12 +196,12 @@ def test_the_assistant_says_the_answer_and_then_ends(reader: Reader) -> None:
 @given(seed=st.integers(0, 1000), size=st.integers(0, 30))
 def test_groups_hold_every_place_once(seed: int, size: int) -> None:
     found = group_indices(range(size), random.Random(seed))
-    assert [place for group in found for place in group] == [*range(size)]
+    assert [index for group in found for index in group] == [*range(size)]
     assert all(1 <= len(group) <= 3 for group in found)
 
 
 def test_lessons_of_like_length_go_together(reader: Reader) -> None:
-    asked = [Lesson((place,), (QAPair("dog " * (1 + 7 * place % 40), "cat"),)) for place in range(40)]
+    asked = [Lesson((index,), (QAPair("dog " * (1 + 7 * index % 40), "cat"),)) for index in range(40)]
     found = sequences(reader, asked)
     assert [len(some.tokens) for some in found] == [16, 16, 8]
     assert sorted(torch.cat([some.pictures for some in found]).tolist()) == [*range(40)]

@@ -13,15 +13,15 @@ import pytest
 from PIL import Image
 
 from eyechart import samples
-from eyechart.data.class_names import load_class_names
-from eyechart.metrics.intervals import wilson
+from eyechart.data.labels.class_names import load_class_names
 from eyechart.models.generation import generate_all
 from eyechart.models.hf.generator import HfGenerator
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Request
 from eyechart.parsers import json_answers
-from eyechart.spec import parse_spec
-from eyechart.toybox.art import styles
-from eyechart.toybox.classes import names
+from eyechart.statistics.intervals import wilson
+from eyechart.toybox.art.shapes import styles
+from eyechart.toybox.art.toy_classes import names
 from toybox.exam import TRAINED, StyleGroup, groups, skills
 from toybox.questions import WORDINGS
 from toybox.score_mllm import count_correct, mean, table

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eyechart.toybox import nuscenes
-from eyechart.toybox.art import styles
-from eyechart.toybox.classes import classes
-from eyechart.toybox.scenes import RenderedScene, box
+from eyechart.toybox.art.scenes import RenderedScene, box
+from eyechart.toybox.art.shapes import styles
+from eyechart.toybox.art.toy_classes import classes
+from eyechart.toybox.formats import nuscenes_files
 
 COUNT, SEED = 18, 7
 Row = dict[str, Any]
@@ -44,7 +44,7 @@ class Drive:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.found: list[RenderedScene] = nuscenes.write(folder, SEED, styles(), COUNT)
+        self.found: list[RenderedScene] = nuscenes_files.write(folder, SEED, styles(), COUNT)
         paths = (folder / "v1.0-trainval").glob("*.json")
         self.tables: dict[str, list[Row]] = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in paths}
         self.by_token = {name: {row["token"]: row for row in rows} for name, rows in self.tables.items()}
@@ -99,7 +99,7 @@ def drive(tmp_path_factory: pytest.TempPathFactory) -> Drive:
 
 
 def test_every_table_is_there(drive: Drive) -> None:
-    assert sorted(drive.tables) == sorted(nuscenes.TABLES)
+    assert sorted(drive.tables) == sorted(nuscenes_files.TABLES)
     assert len(drive.tables) == 13
 
 
@@ -199,7 +199,7 @@ def test_visibility_is_the_share_that_is_seen(drive: Drive) -> None:
 def test_things_are_of_a_likely_size_and_stand_apart_from_the_camera(drive: Drive) -> None:
     for row in drive.tables["sample_annotation"]:
         category = drive.get("category", drive.get("instance", row["instance_token"])["category_token"])["name"]
-        assert row["size"][2] == pytest.approx(nuscenes.HEIGHTS[category.partition(".")[0]], abs=1e-5)
+        assert row["size"][2] == pytest.approx(nuscenes_files.HEIGHTS[category.partition(".")[0]], abs=1e-5)
         assert min(row["size"]) > 0
 
 

@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eyechart.data.imagenet_sample import open_sample
-from eyechart.data.webdataset_shards import open_shards
+from eyechart.data.readers.imagenet_sample import open_sample
+from eyechart.data.readers.webdataset_shards import open_shards
 from eyechart.errors import DataError
-from eyechart.protocol.evaluate import make_label_policy, resolve_class_names
-from eyechart.protocol.settings import Case, Settings
+from eyechart.evaluation.evaluate import make_label_policy, resolve_class_names
+from eyechart.evaluation.settings import Case, Settings
+from eyechart.models.spec import parse_spec
 from eyechart.samples.files import write_checksums, write_table
-from eyechart.spec import parse_spec
-from eyechart.toybox import shards
-from eyechart.toybox.art import CELL, COLUMNS, atlas
-from eyechart.toybox.classes import equivalences, names
-from eyechart.toybox.sample import open_toybox
+from eyechart.toybox.art.shapes import CELL, COLUMNS, atlas
+from eyechart.toybox.art.toy_classes import equivalences, names
+from eyechart.toybox.formats import shards
+from eyechart.toybox.samples.open_toybox import open_toybox
 from toybox.collect import SPRITES, fit_to_cell
 from toybox.collect import atlas as made
 

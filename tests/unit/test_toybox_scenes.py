@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from eyechart.cli import main
-from eyechart.data.splits import list_splits, open_split
-from eyechart.toybox.art import atlas, styles
-from eyechart.toybox.backdrops import paint
-from eyechart.toybox.classes import equivalences, equivalent_classes, names
-from eyechart.toybox.draw import Draw
-from eyechart.toybox.scenes import MAX_THINGS, MIN_VISIBLE, RenderedScene, box, everyday_scene, render, single_scene
-from eyechart.toybox.things import draw_look, render_layer
+from eyechart.data.splits.open_split import list_splits, open_split
+from eyechart.toybox.art.backdrops import paint
+from eyechart.toybox.art.draw import Draw
+from eyechart.toybox.art.scenes import MAX_THINGS, MIN_VISIBLE, RenderedScene, box, everyday_scene, render, single_scene
+from eyechart.toybox.art.shapes import atlas, styles
+from eyechart.toybox.art.things import draw_look, render_layer
+from eyechart.toybox.art.toy_classes import equivalences, equivalent_classes, names
 
 SMALL = ("--per-class", "1", "--scenes", "12", "--birds", "12")
 
@@ -32,7 +32,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def drawn() -> list[RenderedScene]:
     several = [
-        everyday_scene(Draw("test", place), f"t/{place}", styles()[place % 6], (128, 128)) for place in range(60)
+        everyday_scene(Draw("test", index), f"t/{index}", styles()[index % 6], (128, 128)) for index in range(60)
     ]
     return [render(scene) for scene in several]
 
@@ -146,7 +146,7 @@ def test_removing_a_thing_changes_only_its_layer(drawn: list[RenderedScene]) -> 
 
 
 def test_a_single_picture_is_mostly_its_thing() -> None:
-    found = [render(single_scene(Draw("one", place), "one", styles()[0], place, 96)) for place in range(20)]
+    found = [render(single_scene(Draw("one", index), "one", styles()[0], index, 96)) for index in range(20)]
     assert all(len(one.scene.things) == 1 for one in found)
     assert np.median([max(one.box(0)[2:]) for one in found]) > 48
 
@@ -158,6 +158,6 @@ def test_draws_are_the_ones_that_python_promises() -> None:
 
 
 def test_looks_are_drawn_from_a_grid() -> None:
-    found = [draw_look(Draw("look", place)) for place in range(50)]
+    found = [draw_look(Draw("look", index)) for index in range(50)]
     assert all(0.8 <= one.brightness <= 1.15 for one in found)
     assert {one.outline is None for one in found} == {True, False}

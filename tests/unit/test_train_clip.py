@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from eyechart.data.class_names import load_class_names
-from eyechart.models.torchvision_repair import repair
+from eyechart.data.labels.class_names import load_class_names
+from eyechart.models.runtime.torchvision_repair import repair
 
 repair()
-from eyechart.toybox.classes import names  # noqa: E402
-from eyechart.toybox.styles import TRAINING  # noqa: E402
+from eyechart.toybox.art.styles import TRAINING  # noqa: E402
+from eyechart.toybox.art.toy_classes import names  # noqa: E402
 from toybox import train_clip, training  # noqa: E402
 from toybox.augment import pictures  # noqa: E402
 from toybox.muon import Muon, orthogonal  # noqa: E402

@@ -12,7 +12,7 @@ import pytest
 import torch
 from PIL import Image
 
-from eyechart.models.torchvision_repair import repair
+from eyechart.models.runtime.torchvision_repair import repair
 
 repair()
 from toybox import train_mllm, training  # noqa: E402

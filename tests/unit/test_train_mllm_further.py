@@ -12,11 +12,11 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from eyechart.models.torchvision_repair import repair
+from eyechart.models.runtime.torchvision_repair import repair
 
 repair()
 from eyechart.models.packaged import packaged_folder  # noqa: E402
-from eyechart.spec import parse_spec  # noqa: E402
+from eyechart.models.spec import parse_spec  # noqa: E402
 from toybox import train_mllm_further  # noqa: E402
 from toybox.lessons import Lesson, sequences  # noqa: E402
 from toybox.pieces import Reader  # noqa: E402
@@ -95,8 +95,8 @@ def test_a_step_has_pictures_birds_texts_and_long_lists(whole: Path) -> None:
     lessons = FurtherLessons(replace(SHORT, batch=24), whole)
     done, (drawn, found) = lessons[(5, 0.25)]
     assert done == 0.25
-    places = torch.cat([some.pictures for some in found])
-    assert {*places.tolist()} <= {*range(len(drawn.pixels))}
+    indices = torch.cat([some.pictures for some in found])
+    assert {*indices.tolist()} <= {*range(len(drawn.pixels))}
     assert len(drawn.pixels) > len(drawn.labels)
     assert any((some.own < 0).any() for some in found)
     asked = train_mllm_further.ask_from_thousand(PictureContent((3,)), random.Random(6))

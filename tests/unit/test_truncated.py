@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.classification.closed_world import ClosedWorld
-from eyechart.classification.multiple_choice import MillMCQ, MultipleChoice
-from eyechart.classification.open_world import OpenWorld
-from eyechart.classification.predictions import ClassPredictions, Targets
-from eyechart.data.equivalences import LabelPolicy
-from eyechart.data.labels import build_original_labels
-from eyechart.data.rows import Row
+from eyechart.classification.answers.class_predictions import ClassPredictions, Targets
+from eyechart.classification.protocols.closed_world import ClosedWorld
+from eyechart.classification.protocols.multiple_choice import MillMCQ, MultipleChoice
+from eyechart.classification.protocols.open_world import OpenWorld
+from eyechart.data.dataset.label_sets import build_original_labels
+from eyechart.data.dataset.rows import Row
+from eyechart.data.labels.equivalences import LabelPolicy
 from eyechart.models.types import Answer
 from eyechart.parsers.truncation import read_complete_letter, read_complete_name, read_complete_word
 from eyechart.protocol.registry import get_protocol
-from eyechart.records import OutcomeCounts
+from eyechart.results.records import OutcomeCounts
 
 TWELVE = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "ibis", "jay", "kite", "lynx")
 
@@ -64,7 +64,7 @@ def test_every_round_of_repeats_has_its_truncated_responses(sit: Any, talker: An
 
 
 @pytest.mark.parametrize(
-    ("text", "place", "truncated"),
+    ("text", "index", "truncated"),
     [
         ('{"1": "cat"', 0, False),
         ('{"1": "dog", "note": "it b', 1, False),
@@ -76,13 +76,13 @@ def test_every_round_of_repeats_has_its_truncated_responses(sit: Any, talker: An
 )
 @pytest.mark.parametrize("protocol", ["closed_world", "closed_world_plus"])
 def test_a_name_counts_where_its_value_or_line_is_complete(
-    sit: Any, talker: Any, protocol: str, text: str, place: int, truncated: bool
+    sit: Any, talker: Any, protocol: str, text: str, index: int, truncated: bool
 ) -> None:
     more = {"mapping": "inclusion"} if protocol == "closed_world_plus" else {}
     found = get_protocol(protocol).predict(sit(talker(cut(text)), [0], protocol, **more))
     assert isinstance(found, ClassPredictions)
     assert found.texts
-    assert found.top[0, 0] == place
+    assert found.top[0, 0] == index
     assert (found.truncated == {0}) == truncated
     assert found.texts.out_of_prompt == ("",)
     assert outcomes(found, [0], 3).truncated == truncated

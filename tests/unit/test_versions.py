@@ -80,7 +80,7 @@ def repack(folder: Path, name: str) -> None:
 
 @pytest.fixture(scope="module")
 def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of wheels in place of an index."""
+    """A folder of wheels instead of an index."""
     folder = tmp_path_factory.mktemp("packages")
     for name, version in [("timm", "1.0"), ("timm", "1.1"), ("timm", "2.5"), ("timm", "3.0"), ("pandas", "2.0")]:
         make_wheel(folder, name, version)
@@ -103,8 +103,8 @@ def project(tmp_path: Path) -> Path:
 
 def run(project: Path, packages: Path, *arguments: str, path: str | None = None) -> Done:
     """Run the script in a project, on this interpreter."""
-    places = [str(Path(sys.executable).parent), os.environ["PATH"]] if path is None else [path]
-    environ = {"PATH": os.pathsep.join(places), "UV_NO_INDEX": "1", "UV_OFFLINE": "1", "UV_FIND_LINKS": str(packages)}
+    indices = [str(Path(sys.executable).parent), os.environ["PATH"]] if path is None else [path]
+    environ = {"PATH": os.pathsep.join(indices), "UV_NO_INDEX": "1", "UV_OFFLINE": "1", "UV_FIND_LINKS": str(packages)}
     environ |= {"HOME": str(project.parent), "UV_CACHE_DIR": str(project.parent / "cache")}
     command = [sys.executable, str(ROOT / "tools/versions.py"), "--python", sys.executable, *arguments]
     return subprocess.run(command, cwd=project, env=environ, capture_output=True, text=True, check=False)

@@ -13,10 +13,10 @@ import pytest
 from PIL import Image
 from webdataset import TarWriter
 
-from eyechart.data.dataset import Dataset
-from eyechart.data.imagenet_names import open_clip_names
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.data.imagenet.names import open_clip_names
 from eyechart.data.images import decode_image
-from eyechart.data.webdataset_shards import LocalShards, open_shards
+from eyechart.data.readers.webdataset_shards import LocalShards, open_shards
 from eyechart.errors import DataError
 
 Sample = dict[str, object]
@@ -96,13 +96,13 @@ def test_the_original_labels(shards: Path) -> None:
 @pytest.mark.parametrize(("start", "stop"), [(0, 4), (1, 3), (3, 4), (2, 2)])
 def test_reading_any_stretch(shards: Path, start: int, stop: int) -> None:
     read = list(opened(shards).read(range(start, stop)))
-    assert read == [(place, picture(place)) for place in range(start, stop)]
+    assert read == [(index, picture(index)) for index in range(start, stop)]
 
 
 def test_shards_that_are_not_needed_stay_closed(shards: Path) -> None:
     found = opened(shards)
     (shards / "0.tar").unlink()
-    assert [place for place, _ in found.read(range(2, 4))] == [2, 3]
+    assert [index for index, _ in found.read(range(2, 4))] == [2, 3]
 
 
 @pytest.mark.parametrize("suffix", ["webp", "png", "jpg", "jpeg", "0.webp", "JPEG"])

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.models import weight_digests, weights
-from eyechart.models.weight_digests import set_digest_folder
+from eyechart.models.weights import digests, weight_source
+from eyechart.models.weights.digests import set_digest_folder
 
 OLD = 1_600_000_000
 
@@ -17,13 +17,13 @@ OLD = 1_600_000_000
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The files that were read in full."""
     seen: list[Path] = []
-    read = weight_digests._read
+    read = digests._read
 
     def counted(path: Path) -> str:
         seen.append(path)
         return read(path)
 
-    monkeypatch.setattr(weight_digests, "_read", counted)
+    monkeypatch.setattr(digests, "_read", counted)
     return seen
 
 
@@ -32,13 +32,13 @@ def new_process(tmp_path: Path) -> Iterator[Callable[[], None]]:
     """Forget what this process knows, as another process would not know it; the kept digests stay."""
 
     def begin() -> None:
-        weight_digests._digest.cache_clear()
+        digests._digest.cache_clear()
         set_digest_folder(tmp_path / "store" / "weights")
 
     begin()
     yield begin
     set_digest_folder(None)
-    weight_digests._digest.cache_clear()
+    digests._digest.cache_clear()
 
 
 def written(path: Path, data: bytes, changed: float = OLD) -> Path:
@@ -53,7 +53,7 @@ def test_another_process_does_not_read_the_file_again(
 ) -> None:
     path = written(tmp_path / "weights.pt", b"one")
     for _ in range(3):
-        assert weights.digest(path) == sha256(b"one").hexdigest()
+        assert weight_source.digest(path) == sha256(b"one").hexdigest()
         new_process()
     assert reads == [path]
 
@@ -71,11 +71,11 @@ def test_a_changed_file_is_read_again(
     tmp_path: Path, reads: list[Path], new_process: Callable[[], None], change: Callable[[Path], object]
 ) -> None:
     path = written(tmp_path / "weights.pt", b"one")
-    weights.digest(path)
+    weight_source.digest(path)
     change(path)
-    assert weights.digest(path) == sha256(path.read_bytes()).hexdigest()
+    assert weight_source.digest(path) == sha256(path.read_bytes()).hexdigest()
     new_process()
-    assert weights.digest(path) == sha256(path.read_bytes()).hexdigest()
+    assert weight_source.digest(path) == sha256(path.read_bytes()).hexdigest()
     assert len(reads) == 2
 
 
@@ -86,11 +86,11 @@ def test_a_file_that_was_changed_just_now_is_not_kept(
     path.write_bytes(b"one")
     ahead = path.stat().st_mtime + 3600  # no clock can have passed it
     os.utime(path, (ahead, ahead))
-    weights.digest(path)
+    weight_source.digest(path)
     path.write_bytes(b"two")
     os.utime(path, (ahead, ahead))
     new_process()
-    assert weights.digest(path) == sha256(b"two").hexdigest()
+    assert weight_source.digest(path) == sha256(b"two").hexdigest()
     assert len(reads) == 2
 
 
@@ -102,7 +102,7 @@ def test_a_link_is_the_file_that_it_leads_to(
     for target in (one, two):
         link.unlink(missing_ok=True)
         link.symlink_to(target)
-        assert weights.digest(link) == sha256(target.read_bytes()).hexdigest()
+        assert weight_source.digest(link) == sha256(target.read_bytes()).hexdigest()
     assert reads == [one, two]
 
 
@@ -112,7 +112,7 @@ def test_a_blob_of_the_hub_is_not_read(tmp_path: Path, reads: list[Path], new_pr
     link = tmp_path / "models--o--n" / "snapshots" / "main" / "model.safetensors"
     link.parent.mkdir(parents=True)
     link.symlink_to(blob)
-    assert weights.digest(link) == sha256(data).hexdigest()
+    assert weight_source.digest(link) == sha256(data).hexdigest()
     assert reads == []
 
 
@@ -122,7 +122,7 @@ def test_a_blob_with_another_name_is_read(
 ) -> None:
     link = tmp_path / "model.safetensors"
     link.symlink_to(written(tmp_path / "blobs" / name, b"weights"))
-    assert weights.digest(link) == sha256(b"weights").hexdigest()
+    assert weight_source.digest(link) == sha256(b"weights").hexdigest()
     assert len(reads) == 1
 
 
@@ -131,12 +131,12 @@ def test_a_damaged_note_is_written_anew(
     tmp_path: Path, reads: list[Path], new_process: Callable[[], None], kept: bytes
 ) -> None:
     path = written(tmp_path / "weights.pt", b"one")
-    weights.digest(path)
+    weight_source.digest(path)
     (note,) = (tmp_path / "store" / "weights").iterdir()
     note.write_bytes(kept)
     for _ in range(2):
         new_process()
-        assert weights.digest(path) == sha256(b"one").hexdigest()
+        assert weight_source.digest(path) == sha256(b"one").hexdigest()
     assert len(reads) == 2
 
 
@@ -145,4 +145,4 @@ def test_a_folder_that_cannot_be_written_costs_only_time(
 ) -> None:
     path = written(tmp_path / "weights.pt", b"one")
     (tmp_path / "store").write_bytes(b"a file in the folder's place")
-    assert weights.digest(path) == sha256(b"one").hexdigest()
+    assert weight_source.digest(path) == sha256(b"one").hexdigest()

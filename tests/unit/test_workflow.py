@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from eyechart.gate.policy import read_policy
+from eyechart.gate.policy.tiers import read_policy
 from eyechart.plugins.exit_codes import MEANINGS
 from eyechart.plugins.options import OPTIONS
 

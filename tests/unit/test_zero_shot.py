@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eyechart.classification.knn import knn_predictions
-from eyechart.classification.supervised import supervised
-from eyechart.classification.zero_shot import ZeroShot, zero_shot
-from eyechart.data.dataset import Dataset
+from eyechart.classification.protocols.knn import knn_predictions
+from eyechart.classification.protocols.supervised import supervised
+from eyechart.classification.protocols.zero_shot import ZeroShot, zero_shot
+from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import ModelError, VocabularyError
-from eyechart.inference.class_weights import ClassPrompts
-from eyechart.inference.requests import ClassWeights
-from eyechart.inference.runner import Runner
-from eyechart.inference.store import Store
+from eyechart.inference.requests.class_weights import ClassPrompts
+from eyechart.inference.requests.row_requests import ClassWeights
+from eyechart.inference.runner.runner import Runner
+from eyechart.inference.store.entries import Store
 from eyechart.models.types import Classifier, Encoder, Floats, Identity
 from eyechart.protocol.context import Context
 
@@ -53,8 +53,8 @@ class Wheel(Encoder, Classifier):
         return np.eye(self.classes, dtype=np.float32)[np.array(images) % self.classes]
 
 
-def circle(places: Any) -> Floats:
-    return np.stack([np.cos(places), np.sin(places)], axis=1).astype(np.float32)
+def circle(indices: Any) -> Floats:
+    return np.stack([np.cos(indices), np.sin(indices)], axis=1).astype(np.float32)
 
 
 def words(*names: str, templates: tuple[str, ...] = ("{c}",)) -> ClassPrompts:

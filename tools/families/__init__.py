@@ -33,7 +33,7 @@ def save(family: str, folder: Path) -> Path:
     """Save a checkpoint with random weights large enough for it to say different things, and return its folder."""
     import torch
 
-    from eyechart.models.torchvision_repair import repair
+    from eyechart.models.runtime.torchvision_repair import repair
 
     repair()  # before transformers is imported
     module = next(module for module, families in MODULES.items() if family in families)

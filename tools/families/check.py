@@ -15,9 +15,9 @@ from eyechart.models.generation import generate_all
 from eyechart.models.hf import trie_pass, trie_scoring
 from eyechart.models.hf.decoding import read_prompts
 from eyechart.models.hf.generator import HfGenerator
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Request
 from eyechart.models.vllm.generator import VllmGenerator
-from eyechart.spec import parse_spec
 
 CHOICES = ("cat", "caterpillar", "cat food", "a cat that sees", "dog", "cat", "x", "hot dog", "")
 TOKENS, BATCH = 5, 8  # tokens of an answer, and requests of a batch if there are so many
@@ -27,8 +27,8 @@ PATHS = {True: "one pass", False: "step by step"}
 def draw_requests(count: int = 3) -> list[Request]:
     """Return requests with an image each; no two prompts have the same length."""
     noise = np.random.default_rng(3).integers(0, 256, (count, 4, 3, 3), dtype=np.uint8)
-    images = [Image.fromarray(pixels).resize((50 + 10 * place, 60)) for place, pixels in enumerate(noise)]
-    return [Request((image, f"what is thing {place}?" + " and so on" * place)) for place, image in enumerate(images)]
+    images = [Image.fromarray(pixels).resize((50 + 10 * index, 60)) for index, pixels in enumerate(noise)]
+    return [Request((image, f"what is thing {index}?" + " and so on" * index)) for index, image in enumerate(images)]
 
 
 @cache
@@ -79,7 +79,7 @@ class Comparison:
         """The largest difference from a forward pass over each prompt with each choice, without a cache."""
         rows = self.generator._chat.tokenize_choices(self.choices)
         read = cache(self._read_choice)  # some choices are equal
-        expected = [[read(place, tuple(row)) for row in rows] for place in range(len(self._prompts))]
+        expected = [[read(index, tuple(row)) for row in rows] for index in range(len(self._prompts))]
         return float(np.abs(self.scores - np.array(expected)).max())
 
     @cached_property
@@ -144,11 +144,11 @@ class Comparison:
     def _is_encoder_decoder(self) -> bool:
         return bool(self.generator._module.config.is_encoder_decoder)
 
-    def _read_choice(self, place: int, choice: tuple[int, ...]) -> float:
+    def _read_choice(self, index: int, choice: tuple[int, ...]) -> float:
         """Return the log-probability of a choice from one forward pass over the prompt at a place and the choice."""
         import torch
 
-        prompt = self._prompts[place]
+        prompt = self._prompts[index]
         if self._is_encoder_decoder:
             first = self.generator._module.generation_config.decoder_start_token_id
             inputs = prompt | {"decoder_input_ids": prompt["input_ids"].new_tensor([[first, *choice]])}

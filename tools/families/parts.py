@@ -51,5 +51,5 @@ def token_ids(tokenizer: Any, names: Mapping[str, str]) -> dict[str, int]:
 
 
 def chat_template(image: str) -> str:
-    """Return a chat template that puts some text in the place of an image."""
+    """Return a chat template that puts some text instead of an image."""
     return TEMPLATE.replace("IMAGE", image)

@@ -49,7 +49,7 @@ def instructblip() -> Checkpoint:
 
 def chameleon() -> Checkpoint:
     """Reads an image as tokens of its vocabulary."""
-    pictures = {f"picture_{place}": f"IMGIMG{chr(65 + place)}Z" for place in range(10)}
+    pictures = {f"picture_{index}": f"IMGIMG{chr(65 + index)}Z" for index in range(10)}
     names = {"image_token": "<image>", "boi_token": "<boi>", "eoi_token": "<eoi>"}
     tokenizer, words = make_tokenizer(names=names | pictures)
     tokenizer.sep_token = "<bot>"

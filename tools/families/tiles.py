@@ -104,7 +104,7 @@ def aya_vision() -> Checkpoint:
         "TILE",
         "TILE_GLOBAL",
     )
-    names = {f"part_{place}": part for place, part in enumerate(parts)}
+    names = {f"part_{index}": part for index, part in enumerate(parts)}
     tokenizer, words = make_tokenizer(names=names, sliding_window=64, num_hidden_layers=4)
     config = t.AyaVisionConfig(
         vision_config=t.SiglipVisionConfig(**SIGLIP, image_size=64, patch_size=16),

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812  # its usual name
 
-from eyechart.toybox.classes import equivalent_classes
-from eyechart.toybox.scenes import EQUAL_SIZES, MAX_THINGS
+from eyechart.toybox.art.scenes import EQUAL_SIZES, MAX_THINGS
+from eyechart.toybox.art.toy_classes import equivalent_classes
 from toybox.augment import background, composite, degrade, place, restyle
 from toybox.sprites import BatchRandom, Sprites
 

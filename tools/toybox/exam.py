@@ -11,15 +11,15 @@ from itertools import islice
 from PIL import Image
 
 from eyechart.models.types import Request
-from eyechart.realbirdid.abstention_reasons import CHOICES
-from eyechart.toybox.art import styles
-from eyechart.toybox.birds import observations, picture
-from eyechart.toybox.classes import names
-from eyechart.toybox.draw import Draw
-from eyechart.toybox.scenes import MAX_THINGS, Scene, empty_scene, everyday_scene, render
-from eyechart.toybox.shards import SCENE, encode_image, singles
-from eyechart.toybox.species import species
-from eyechart.toybox.styles import HELD_OUT, TRAINING
+from eyechart.realbirdid.answers.abstention_reasons import CHOICES
+from eyechart.toybox.art.bird_looks import species
+from eyechart.toybox.art.draw import Draw
+from eyechart.toybox.art.scenes import MAX_THINGS, Scene, empty_scene, everyday_scene, render
+from eyechart.toybox.art.shapes import styles
+from eyechart.toybox.art.styles import HELD_OUT, TRAINING
+from eyechart.toybox.art.toy_classes import names
+from eyechart.toybox.formats.bird_files import observations, picture
+from eyechart.toybox.formats.shards import SCENE, encode_image, singles
 from toybox.questions import (
     WORDINGS,
     Ask,

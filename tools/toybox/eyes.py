@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812  # its usual name
 from torch.utils.data import Dataset
 
-from eyechart.toybox.classes import names
+from eyechart.toybox.art.toy_classes import names
 from toybox.crowds import NOTHING, UNCLEAR, Crowds, crowds
 from toybox.mllm import CELL, SIDE, WIDTH, start
 from toybox.precision import mixed_precision

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812  # its usual name
 
-from eyechart.toybox.birds import observations, picture
-from eyechart.toybox.styles import TRAINING
+from eyechart.toybox.art.styles import TRAINING
+from eyechart.toybox.formats.bird_files import observations, picture
 from toybox.crowds import NOTHING, UNCLEAR, Crowds
 from toybox.eyes import MANY, CrowdBatches
 from toybox.mllm import CELLS, SIDE

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812  # its usual name
 
-from eyechart.models.torchvision_repair import repair
+from eyechart.models.runtime.torchvision_repair import repair
 from toybox.pieces import END, IMAGE, PAD, TEMPLATE, USER, Reader, write_tokenizer
 
 SIDE, CELL = 96, 16

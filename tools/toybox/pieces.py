@@ -12,8 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from eyechart.toybox.classes import names
-from eyechart.toybox.species import species
+from eyechart.toybox.art.bird_looks import species
+from eyechart.toybox.art.toy_classes import names
 from toybox.questions import reasons, texts
 from toybox.texts import imagenet_texts, reading_texts
 

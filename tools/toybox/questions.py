@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.protocol.prompts import get_prompt
-from eyechart.toybox.birds import OCCLUSION, QUALITY, VOICE
-from eyechart.toybox.classes import equivalent_classes, names
-from eyechart.toybox.species import Species
+from eyechart.toybox.art.bird_looks import Species
+from eyechart.toybox.art.toy_classes import equivalent_classes, names
+from eyechart.toybox.formats.bird_files import OCCLUSION, QUALITY, VOICE
 
 LETTERS = string.ascii_uppercase
 CAPITALS = 0.06

@@ -5,18 +5,18 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from eyechart.data.class_names import load_templates
 from eyechart.data.images import decode_image
-from eyechart.inference.class_weights import class_weights, cosine_similarity
-from eyechart.metrics.intervals import wilson
+from eyechart.data.labels.class_names import load_templates
+from eyechart.inference.requests.class_weights import class_weights, cosine_similarity
 from eyechart.models.open_clip.encoder import OpenClipEncoder
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Encoder
-from eyechart.spec import parse_spec
-from eyechart.toybox.classes import names
-from eyechart.toybox.packaged import splits
-from eyechart.toybox.sample import open_toybox
-from eyechart.toybox.scenes import render
-from eyechart.toybox.shards import encode_image, singles
+from eyechart.statistics.intervals import wilson
+from eyechart.toybox.art.scenes import render
+from eyechart.toybox.art.toy_classes import names
+from eyechart.toybox.formats.shards import encode_image, singles
+from eyechart.toybox.samples.drawn_splits import splits
+from eyechart.toybox.samples.open_toybox import open_toybox
 from toybox.exam import SEED, groups
 
 Picture = tuple[bytes, int]

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from eyechart.errors import ModelError
 from eyechart.models.generation import generate_all
 from eyechart.models.registry import create_model
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Answer, Scorer
-from eyechart.spec import parse_spec
 from toybox.exam import TRAINED, Item, Skill, groups, skills
 from toybox.score_clip import cell
 

@@ -8,7 +8,7 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from eyechart.toybox.art import atlas
+from eyechart.toybox.art.shapes import atlas
 
 SIDE = 64
 

@@ -6,13 +6,13 @@ import tomllib
 from collections.abc import Sequence
 from functools import cache
 
-from eyechart.data.class_names import load_class_names
+from eyechart.data.labels.class_names import load_class_names
 from eyechart.data.observations import REASONS
-from eyechart.realbirdid.abstention_reasons import ANSWERED, OTHER, PHRASES
-from eyechart.realbirdid.bird_vocabulary import ABSTAIN
-from eyechart.realbirdid.prompt_sets import load_prompt_set
-from eyechart.toybox.classes import names
-from eyechart.toybox.species import Species, species
+from eyechart.realbirdid.answers.abstention_reasons import ANSWERED, OTHER, PHRASES
+from eyechart.realbirdid.answers.bird_vocabulary import ABSTAIN
+from eyechart.realbirdid.answers.prompt_sets import load_prompt_set
+from eyechart.toybox.art.bird_looks import Species, species
+from eyechart.toybox.art.toy_classes import names
 from toybox.questions import (
     REFUSALS,
     WORDINGS,

@@ -17,7 +17,7 @@ from torch.nn import functional as F  # noqa: N812  # its usual name
 from torch.utils.data import Dataset
 
 from eyechart.models.open_clip.text_tower import TextTower
-from eyechart.toybox.classes import names
+from eyechart.toybox.art.toy_classes import names
 from toybox.augment import pictures
 from toybox.precision import mixed_precision
 from toybox.training import Place, Plan, TrainingLoop, command, optimizers, strength, write_half

@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812  # its usual name
 from torch.utils.data import Dataset
 
-from eyechart.toybox.classes import names
-from eyechart.toybox.scenes import MAX_THINGS
+from eyechart.toybox.art.scenes import MAX_THINGS
+from eyechart.toybox.art.toy_classes import names
 from toybox.crowds import Crowds
 from toybox.eyes import LATER, CrowdBatches, Eyes, image_features
 from toybox.lessons import Lessons, Sequences

@@ -5,7 +5,7 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
-from eyechart.data.class_names import VOCABULARIES, load_class_names, load_templates
+from eyechart.data.labels.class_names import VOCABULARIES, load_class_names, load_templates
 
 VOCABULARY = 1280
 START, END, PAD = "<start>", "<end>", "<pad>"

@@ -14,16 +14,22 @@ import pandas as pd
 
 from eyechart.api.evaluation import evaluate
 from eyechart.api.settings import RunSettings, complete_settings
-from eyechart.data.limits import Limit
+from eyechart.data.dataset.limits import Limit
 from eyechart.errors import SpecError
-from eyechart.gate.verdicts import DEFAULT_RULE
+from eyechart.gate.verdicts.decide import DEFAULT_RULE
 from eyechart.models.options import names_of
 from eyechart.models.own_class import option_names
 from eyechart.models.pool import ModelPool
 from eyechart.models.registry import find_backend
-from eyechart.reports.determinism import Variation, audit_table, audited_cases, compare_settings, conclusions
-from eyechart.reports.render import RENDERERS
-from eyechart.spec import ModelSpec, parse_named_spec
+from eyechart.models.spec import ModelSpec, parse_named_spec
+from eyechart.reports.comparison.noise_floor_table import (
+    Variation,
+    audit_table,
+    audited_cases,
+    compare_settings,
+    conclusions,
+)
+from eyechart.reports.tables.render import RENDERERS
 
 BATCH_SIZE, DTYPE = "batch_size", "dtype"
 CACHES = ("index", "weights")  # folders of the store that hold no answers
@@ -39,7 +45,7 @@ class Audit:
     @cached_property
     def flips(self) -> pd.DataFrame:
         """One row per case and setting: counts, flip rate and noise floor with intervals. Shares are fractions."""
-        return pd.DataFrame([variation_row(item) for item in self.variations])
+        return pd.DataFrame([_variation_row(item) for item in self.variations])
 
     @cached_property
     def samples(self) -> pd.DataFrame:
@@ -106,7 +112,7 @@ def audit(
     chosen = complete_settings("audit", settings)
     spec = parse_named_spec(model)
     variants = [*vary(spec, batch_size, dtype, against, repeats)]
-    check_models([spec, *(other for _, other in variants)], offline=chosen["offline"])
+    _check_models([spec, *(other for _, other in variants)], offline=chosen["offline"])
     arguments: dict[str, Any] = {
         "protocol": protocol,
         "options": options,
@@ -120,7 +126,7 @@ def audit(
         reference = audited_cases(evaluate(str(spec), data, **arguments, **kept).folder)
         for number, (setting, other) in enumerate(variants):
             fresh = Path(folder) / str(number)
-            copy_caches(Path(chosen["store"]), fresh)
+            _copy_caches(Path(chosen["store"]), fresh)
             anew: RunSettings = {**kept, "store": fresh}
             run = evaluate(str(other), data, **arguments, **anew)
             variations += compare_settings(reference, audited_cases(run.folder), setting, alpha)
@@ -139,28 +145,28 @@ def vary(
     if repeats < 0:
         raise SpecError(f"repeats is {repeats}. Expected a whole number of at least 0.")
     sizes = [*map(str, batch_sizes)]
-    if not (sizes or dtypes or against) and BATCH_SIZE in known_options(spec):
+    if not (sizes or dtypes or against) and BATCH_SIZE in _known_options(spec):
         sizes = ["1"]
     for number in range(1, repeats + 1):
         yield "none" if repeats == 1 else f"none ({number})", spec
     for option, values in ((BATCH_SIZE, sizes), (DTYPE, dtypes)):
         for value in values:
-            yield f"{option}={value}", with_option(spec, option, value)
+            yield f"{option}={value}", _with_option(spec, option, value)
     for text in against:
         other = parse_named_spec(text)
         yield other.name, other
 
 
-def known_options(spec: ModelSpec) -> Sequence[str]:
+def _known_options(spec: ModelSpec) -> Sequence[str]:
     """Return the options that a specification of this backend may have."""
     backend = find_backend(spec)
     model_class = backend.load_class()
     return names_of(model_class.declared_options) if backend.is_built_in else sorted(option_names(model_class))
 
 
-def with_option(spec: ModelSpec, option: str, value: str) -> ModelSpec:
+def _with_option(spec: ModelSpec, option: str, value: str) -> ModelSpec:
     """Return the specification with another value of an option. Raises SpecError for a model without the option."""
-    known = known_options(spec)
+    known = _known_options(spec)
     if option not in known:
         raise SpecError(
             f"'{spec}' has no option '{option}', so that --{option.replace('_', '-')} cannot change it. The options of "
@@ -170,21 +176,21 @@ def with_option(spec: ModelSpec, option: str, value: str) -> ModelSpec:
     return dataclasses.replace(spec, options={**spec.options, option: value})
 
 
-def check_models(specs: Sequence[ModelSpec], *, offline: bool) -> None:
+def _check_models(specs: Sequence[ModelSpec], *, offline: bool) -> None:
     """Make every model, without loading weights: a wrong option is an error before the first evaluation."""
     models = ModelPool(offline=offline)
     for spec in dict.fromkeys(specs):
         models.create(spec).close()
 
 
-def copy_caches(store: Path, fresh: Path) -> None:
+def _copy_caches(store: Path, fresh: Path) -> None:
     """Copy the indexes of data and the digests of weights into a new store, which has no answers."""
     for name in CACHES:
         if (store / name).is_dir():
             shutil.copytree(store / name, fresh / name)
 
 
-def variation_row(item: Variation) -> dict[str, object]:
+def _variation_row(item: Variation) -> dict[str, object]:
     """Return the row of a variation in `Audit.flips`."""
     flips, floor = item.flips, item.floor
     return {

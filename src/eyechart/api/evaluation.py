@@ -17,38 +17,39 @@ from msgspec.structs import replace
 from tqdm import tqdm
 
 import eyechart.benchmarks
-from eyechart.api.runs import EvaluationRun
+from eyechart.api.run_tables import EvaluationRun
 from eyechart.api.settings import RunSettings, complete_settings
-from eyechart.classification.predictions import ClassPredictions
-from eyechart.data.dataset import Dataset
+from eyechart.classification.answers.class_predictions import ClassPredictions
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.data.dataset.limits import Limit, parse_limit
 from eyechart.data.discovery import find_split
-from eyechart.data.in_memory import open_in_memory
-from eyechart.data.label_files import LabelsOption
-from eyechart.data.limits import Limit, parse_limit
-from eyechart.data.splits import open_split
+from eyechart.data.labels.label_files import LabelsOption
+from eyechart.data.readers.in_memory import open_in_memory
+from eyechart.data.splits.open_split import open_split
 from eyechart.errors import ModelError, SpecError, ToleranceError, UnavailableError
-from eyechart.inference.image_runner import Progress
-from eyechart.models.in_memory import BACKEND, InMemory, wrap_model
+from eyechart.evaluation.evaluate import Evaluate
+from eyechart.evaluation.session import Session
+from eyechart.evaluation.settings import Case, Settings
+from eyechart.files.folders import run_name
+from eyechart.files.path_encoding import check_locale
+from eyechart.inference.runner.image_rows import Progress
+from eyechart.messages.secret_values import hide_secrets
+from eyechart.messages.suggestions import did_you_mean
+from eyechart.models.in_memory.wrap import BACKEND, InMemory, wrap_model
 from eyechart.models.registry import INTERFACES, capabilities, scoring_obstacle
+from eyechart.models.spec import ModelSpec, parse_named_spec
 from eyechart.models.types import Model
-from eyechart.path_encoding import check_locale
-from eyechart.paths import run_name
 from eyechart.protocol.base import Metric, Protocol
-from eyechart.protocol.evaluate import Evaluate
 from eyechart.protocol.registry import add_protocol, get_protocol, protocol_targets
-from eyechart.protocol.settings import Case, Settings
-from eyechart.records import PASSED, Record
-from eyechart.run_folder import RunFolder, describe_environment, read_git_commit
-from eyechart.secret_values import hide_secrets
-from eyechart.session import Session
-from eyechart.spec import ModelSpec, did_you_mean, parse_named_spec
+from eyechart.results.records import PASSED, Record
+from eyechart.results.run_folder import RunFolder, describe_environment, read_git_commit
 
 IN_MEMORY = "data/in-memory"  # the name of data without one
 Benchmark = Callable[[Evaluate[Any]], object]
 
 
 @dataclass(frozen=True)
-class Subject:
+class _Subject:
     """The model that is evaluated: its specification, its capabilities, and the object if it is in memory."""
 
     spec: ModelSpec
@@ -57,7 +58,7 @@ class Subject:
 
 
 @dataclass(frozen=True)
-class SelectedData:
+class _SelectedData:
     """The split that is evaluated, its data set unless it is found by the name, and the data root of a folder."""
 
     split: tuple[str, str]
@@ -92,7 +93,7 @@ def evaluate(
             the columns `path` and `label`, a `datasets.Dataset`, or a torch data set of (image, label) with `classes`,
             or with `class_names` here.
         protocol: One or several names, or a class; by default all that suit the model and the data.
-        metrics: Metrics in place of those of the packaged benchmark.
+        metrics: Metrics instead of those of the packaged benchmark.
         options: Options of the protocol (`{"epochs": 3}`), of several ones as `{"multiple_choice.epochs": 3}`.
         name: The name of the model in cases.
         identity: What distinguishes a model in memory from others, such as "clip-ft-epoch3". Later calls use its stored
@@ -115,7 +116,7 @@ def evaluate(
     labels, store, out, devices = chosen["labels"] or {}, Path(chosen["store"]), Path(chosen["out"]), chosen["devices"]
     paths = (data, chosen["data_root"], out, store)
     check_locale(Path.cwd(), *(text for text in paths if isinstance(text, str | Path)))
-    call = describe_call(model, data, protocol=protocol, options=options, labels=labels, limit=limit, seed=seed)
+    call = _describe_call(model, data, protocol=protocol, options=options, labels=labels, limit=limit, seed=seed)
     session_settings = Settings(
         data=chosen["data_root"],
         out=out,
@@ -131,9 +132,9 @@ def evaluate(
         labels=tuple(LabelsOption(key, str(path)) for key, path in labels.items()),
     )
     subject = describe_model(model, name, identity)
-    selected = select_data(data, chosen["data_name"], chosen["class_names"], session_settings)
+    selected = _select_data(data, chosen["data_name"], chosen["class_names"], session_settings)
     session_settings = dataclasses.replace(session_settings, data=selected.root)
-    cases = plan_cases(subject, selected.split, protocol, options or {})
+    cases = _plan_cases(subject, selected.split, protocol, options or {})
     folder = RunFolder(out / run_name())
     with ExitStack() as stack:
         if isinstance(subject.in_memory, InMemory):
@@ -150,7 +151,7 @@ def evaluate(
     return EvaluationRun((folder.path,), store)
 
 
-def describe_model(model: Any, name: str, identity: str) -> Subject:
+def describe_model(model: Any, name: str, identity: str) -> _Subject:
     """Return the model that is evaluated. Raises SpecError or ModelError for one that is not known."""
     if isinstance(model, str):
         if identity:
@@ -159,16 +160,16 @@ def describe_model(model: Any, name: str, identity: str) -> Subject:
                 "identity with a model in memory."
             )
         spec = parse_named_spec(f"{name}={model}" if name else model)
-        return Subject(spec, capabilities(spec))
+        return _Subject(spec, capabilities(spec))
     spec, in_memory = wrap_model(model, name, identity)
     known = frozenset(word for word, interface in INTERFACES.items() if isinstance(in_memory, interface))
-    return Subject(spec, known, in_memory)
+    return _Subject(spec, known, in_memory)
 
 
-def describe_call(model: Any, data: Any, **arguments: Any) -> str:
+def _describe_call(model: Any, data: Any, **arguments: Any) -> str:
     """Return a call of `evaluate` as records have it; an object in memory is shown by its type.
 
-    >>> describe_call("conse[]", [1], protocol="zero_shot", limit=None)
+    >>> _describe_call("conse[]", [1], protocol="zero_shot", limit=None)
     "eyechart.evaluate('conse[]', <list>, protocol='zero_shot')"
     """
     shown = [
@@ -178,9 +179,9 @@ def describe_call(model: Any, data: Any, **arguments: Any) -> str:
     return hide_secrets(f"eyechart.evaluate({', '.join([*shown, *named])})")
 
 
-def select_data(
+def _select_data(
     data: Any, name: str, class_names: Sequence[str] | Mapping[int, str], settings: Settings
-) -> SelectedData:
+) -> _SelectedData:
     """Return the split that is evaluated. Raises SpecError or DataError for data that are not known."""
     folder = Path(data) if isinstance(data, Path) or (isinstance(data, str) and Path(data).is_dir()) else None
     if isinstance(data, str | Path) and len(class_names):
@@ -190,20 +191,20 @@ def select_data(
         )
     if isinstance(data, str) and folder is None:
         benchmark, _, split = data.rpartition("/")
-        return SelectedData((benchmark, split), root=settings.data)
+        return _SelectedData((benchmark, split), root=settings.data)
     ref = find_split(folder) if folder else None
     benchmark, _, split = (name or str(ref or IN_MEMORY)).rpartition("/")
     if not benchmark or not split:
         raise SpecError(f"data_name is '{name}'. Expected a benchmark and a split, such as pets/test.")
     if folder is None or ref is None:
-        return SelectedData((benchmark, split), open_in_memory(data, benchmark, split, class_names))
+        return _SelectedData((benchmark, split), open_in_memory(data, benchmark, split, class_names))
     named = dataclasses.replace(ref, benchmark=benchmark, split=split)
     dataset = open_split(named, cache=settings.store / "index", offline=settings.offline)
-    return SelectedData((benchmark, split), dataset, None if name else str(folder.resolve().parent.parent))
+    return _SelectedData((benchmark, split), dataset, None if name else str(folder.resolve().parent.parent))
 
 
-def plan_cases(
-    subject: Subject,
+def _plan_cases(
+    subject: _Subject,
     split: tuple[str, str],
     protocol: str | type[Protocol[Any]] | Collection[str],
     options: Mapping[str, object],
@@ -214,7 +215,7 @@ def plan_cases(
     chosen = names or [
         name
         for name in protocol_targets()
-        if name in benchmark_functions(split[0]) and get_protocol(name).supports(subject.capabilities)
+        if name in _benchmark_functions(split[0]) and get_protocol(name).supports(subject.capabilities)
     ]
     cases: list[Case] = []
     for word in chosen:
@@ -226,7 +227,7 @@ def plan_cases(
                 f"{' or '.join(protocol_object.requires)}: choose another protocol or model. "
                 f"{scoring_obstacle(subject.spec) if needs_scores else ''}".rstrip()
             )
-        requested = requested_options(protocol_object, options, single=len(names) == 1)
+        requested = _requested_options(protocol_object, options, single=len(names) == 1)
         grid = protocol_object.expand_grid(requested, subject.capabilities)
         cases += [Case(*split, subject.spec, word, values) for values in grid]
     if not cases:
@@ -237,7 +238,7 @@ def plan_cases(
     return cases
 
 
-def requested_options(
+def _requested_options(
     protocol: Protocol[Any], options: Mapping[str, object], *, single: bool
 ) -> dict[str, tuple[str, ...]]:
     """Return the requested values of a protocol's options. Raises SpecError for an unknown option or value."""
@@ -278,10 +279,10 @@ def run_cases(
     try:
         for case in cases:
             started = time.time()
-            with show_progress(str(case), shown=progress) as report:
+            with _show_progress(str(case), shown=progress) as report:
                 run = session.evaluate(case, folder.path, report)
                 try:
-                    compute_metrics(run, case, metrics)
+                    _compute_metrics(run, case, metrics)
                 except UnavailableError as error:
                     if required:
                         raise
@@ -294,7 +295,7 @@ def run_cases(
             if len(errors := result.predictions.error_messages()) > session.settings.max_errors:
                 failed.append(f"{case}: {len(errors)} errors, the first of them: {errors[0]}")
     except KeyboardInterrupt:
-        print(describe_interruption(session, cases), file=sys.stderr)
+        print(_describe_interruption(session, cases), file=sys.stderr)
         raise
     finally:
         if records:
@@ -308,16 +309,16 @@ def run_cases(
         raise ModelError(f"No protocol could run with {cases[0].model.name} on {cases[0].whole_split}.")
 
 
-def describe_interruption(session: Session, cases: Sequence[Case]) -> str:
+def _describe_interruption(session: Session, cases: Sequence[Case]) -> str:
     """Return what is kept of an evaluation that the user ended, and how it goes on."""
     kept = f"eyechart: answers so far are kept in {session.settings.store}: the same call goes on"
     is_memory = any(case.model.backend == BACKEND for case in cases)
     return f"{kept}, if it has identity=… for the model in memory" if is_memory else kept
 
 
-def compute_metrics(run: Evaluate[Any], case: Case, metrics: Sequence[Metric[Any]]) -> None:
+def _compute_metrics(run: Evaluate[Any], case: Case, metrics: Sequence[Metric[Any]]) -> None:
     """Compute the given metrics, or those of the protocol, or of the packaged benchmark with such predictions."""
-    own, known = metrics or get_protocol(case.protocol).metrics, benchmark_functions(case.benchmark)
+    own, known = metrics or get_protocol(case.protocol).metrics, _benchmark_functions(case.benchmark)
     if own:
         run(*own)
     elif case.protocol in known:
@@ -332,7 +333,7 @@ def compute_metrics(run: Evaluate[Any], case: Case, metrics: Sequence[Metric[Any
 
 
 @cache
-def benchmark_functions(benchmark: str) -> Mapping[str, Benchmark]:
+def _benchmark_functions(benchmark: str) -> Mapping[str, Benchmark]:
     """Return the packaged test function of each protocol for a benchmark: it names the metrics."""
     functions: dict[str, Benchmark] = {}
     package = eyechart.benchmarks
@@ -346,7 +347,7 @@ def benchmark_functions(benchmark: str) -> Mapping[str, Benchmark]:
 
 
 @contextmanager
-def show_progress(case: str, *, shown: bool) -> Iterator[Progress]:
+def _show_progress(case: str, *, shown: bool) -> Iterator[Progress]:
     """Yield the function that reports progress; it shows a bar from the first report on."""
     bar: tqdm[Any] | None = None
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Literal, TypedDict
 
 from eyechart.errors import SpecError
-from eyechart.paths import RUNS, STORE
-from eyechart.spec import did_you_mean
+from eyechart.files.folders import RUNS, STORE
+from eyechart.messages.suggestions import did_you_mean
 
 
 class RunSettings(TypedDict, total=False):

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.metrics.accuracy import top_k
-from eyechart.models.answer_file import as_floats
+from eyechart.models.replay.answer_file import as_floats
+from eyechart.statistics.accuracy import top_k
 
 TOP = 5
 ROWS = 2048  # whose scores are copied at a time

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from eyechart.classification.predictions import ClassPredictions, Targets, TextPredictions
+from eyechart.classification.answers.class_predictions import ClassPredictions, Targets, TextPredictions
 from eyechart.models.types import Usage
 from eyechart.protocol.context import Context
 

@@ -8,10 +8,10 @@ from typing import Any, cast
 
 import click
 
-from eyechart.command_line import escape_unprintable
+from eyechart.commands.groups import CommandGroup
 from eyechart.errors import EyechartError
-from eyechart.path_encoding import check_locale
-from eyechart.spec import did_you_mean
+from eyechart.files.path_encoding import check_locale
+from eyechart.messages.terminal import escape_unprintable
 
 PROGRAM = "eyechart"
 FAILED, INTERRUPTED = 2, 130
@@ -39,32 +39,15 @@ SECTIONS = {
     },
     "Prepare and check data": {
         "annotate": "eyechart.cli.annotation:annotate",
-        "divide": "eyechart.cli.division:divide_splits",
-        "birds": "eyechart.cli.birds:birds",
-        "toybox": "eyechart.cli.toybox:toybox",
+        "divide": "eyechart.oodbench.commands:divide_splits",
+        "birds": "eyechart.realbirdid.commands:birds",
+        "toybox": "eyechart.toybox.commands:toybox",
     },
 }
 COMMANDS = {name: target for commands in SECTIONS.values() for name, target in commands.items()}
 
 
-class CommandGroup(click.Group):
-    """A group whose error for an unknown command suggests the nearest name."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the first argument names, and the other arguments."""
-        name, known = args[0], self.list_commands(ctx)
-        if name not in known and not name.startswith("-"):
-            raise click.UsageError(
-                f"{ctx.command_path} has no command '{name}'{did_you_mean(name, known)} "
-                f"Its commands are: {', '.join(known)}.",
-                ctx,
-            )
-        return super().resolve_command(ctx, args)
-
-
-class LazyGroup(CommandGroup):
+class _LazyGroup(CommandGroup):
     """The group of all commands."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
@@ -84,7 +67,7 @@ class LazyGroup(CommandGroup):
                 formatter.write_dl([(name, command.get_short_help_str(width)) for name, command in commands])
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="eyechart", prog_name=PROGRAM)
 def command() -> None:
     """Evaluate vision models with pytest, and report and compare the results.
@@ -99,7 +82,7 @@ def main(arguments: Sequence[object] | None = None) -> int:
     words = None if arguments is None else [str(argument) for argument in arguments]
     try:
         check_locale(Path.cwd(), *(sys.argv[1:] if words is None else words))
-        return run_command(command, words)
+        return _run_command(command, words)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return FAILED
@@ -112,11 +95,11 @@ def main(arguments: Sequence[object] | None = None) -> int:
         print(f"{PROGRAM}: {error}", file=sys.stderr)
     except OSError as error:
         where, why = error.filename or "A file", error.strerror or error
-        remedy = "Name a readable file, and with --out a writable place."
+        remedy = "Name a readable file, and with --out a writable path."
         print(f"{PROGRAM}: {where} cannot be used ({why}). {remedy}", file=sys.stderr)
     return FAILED
 
 
-def run_command(group: Callable[..., Any], words: list[str] | None) -> int:
+def _run_command(group: Callable[..., Any], words: list[str] | None) -> int:
     """Run the command that the words name and return its exit status, 0 if it returns none."""
     return group(words, prog_name=PROGRAM, standalone_mode=False) or 0

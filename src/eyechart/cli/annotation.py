@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from eyechart.cli.parameters import PATH, recorded_data_option, runs_argument, seed_option, store_option
-from eyechart.paths import report_folder
+from eyechart.commands.parameters import PATH, recorded_data_option, runs_argument, seed_option, store_option
+from eyechart.files.folders import report_folder
 
 
 @click.command()

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from eyechart.cli.parameters import (
+from eyechart.cli.reports import print_tables
+from eyechart.commands.parameters import (
     ALPHA,
     CommaList,
     ParsedBy,
@@ -16,7 +17,6 @@ from eyechart.cli.parameters import (
     seed_option,
     store_option,
 )
-from eyechart.cli.reports import print_tables
 
 DEFAULT_SPLIT = "imagenet/sample"
 
@@ -41,12 +41,12 @@ DEFAULT_SPLIT = "imagenet/sample"
     help="Number of evaluations with the same settings.",
 )  # fmt: skip
 @click.option(
-    "--alpha", metavar="P", type=ParsedBy("eyechart.reports.verdicts:parse_alpha"), default=ALPHA, show_default=True,
-    help="Significance level of the gate, as --eye-alpha.",
+    "--alpha", metavar="P", type=ParsedBy("eyechart.reports.comparison.verdict_cells:parse_alpha"), default=ALPHA,
+    show_default=True, help="Significance level of the gate, as --eye-alpha.",
 )  # fmt: skip
 @click.option("--protocol", metavar="NAME", multiple=True, help="Protocol. Repeatable. [default: all that suit]")
 @click.option(
-    "--limit", metavar="N", type=ParsedBy("eyechart.data.limits:parse_limit"),
+    "--limit", metavar="N", type=ParsedBy("eyechart.data.dataset.limits:parse_limit"),
     help="Only a random sample of N images, or N/class of each class, as --eye-limit.",
 )  # fmt: skip
 @seed_option("Seed of the random sample, as --eye-seed.")
@@ -68,7 +68,7 @@ def audit(
     printed: the gate cannot decide about a smaller loss.
     """
     import eyechart
-    from eyechart.reports.determinism import audit_table
+    from eyechart.reports.comparison.noise_floor_table import audit_table
 
     names = splits or [DEFAULT_SPLIT]
     arguments |= {"data_root": data, "progress": sys.stderr.isatty()}

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from eyechart.cli import PROGRAM
-from eyechart.cli.parameters import (
+from eyechart.cli.reports import print_tables
+from eyechart.commands.parameters import (
     ALPHA,
     PATH,
     ParsedBy,
@@ -20,17 +21,16 @@ from eyechart.cli.parameters import (
     runs_argument,
     store_option,
 )
-from eyechart.cli.reports import print_tables
 from eyechart.errors import NotComparableError
-from eyechart.text_files import plain_text
+from eyechart.files.text_files import plain_text
 
 if TYPE_CHECKING:
-    from eyechart.reports.compare import MatchedSides
-    from eyechart.reports.verdicts import RunComparison
+    from eyechart.reports.comparison.run_comparison import MatchedSides
+    from eyechart.reports.comparison.verdict_cells import RunComparison
 
 
 @click.command()
-@click.argument("places", metavar="RUN…", nargs=-1, required=True, type=PATH)
+@click.argument("runs", metavar="RUN…", nargs=-1, required=True, type=PATH)
 @click.option(
     "--models",
     metavar="SPEC SPEC",
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 )
 @format_option
 def compare(
-    places: Sequence[Path],
+    runs: Sequence[Path],
     models: tuple[str, str] | None,
     alpha: float,
     max_drop: float,
@@ -60,13 +60,13 @@ def compare(
     RUN is the folder of a run, or a file or folder of baselines: two of them, or one with --models. Metrics are
     compared over the same samples. Classes, taxa and other slices that changed have a table of their own.
     """
-    from eyechart.gate.verdicts import Rule
+    from eyechart.gate.verdicts.decide import Rule
     from eyechart.plugins.exit_codes import ABSENT, REGRESSION
-    from eyechart.reports.compare import compare_sides, comparison_tables, match_models, match_runs
+    from eyechart.reports.comparison.run_comparison import compare_sides, comparison_tables, match_models, match_runs
 
-    if len(places) > 2 or (len(places) == 1 and not models):
+    if len(runs) > 2 or (len(runs) == 1 and not models):
         raise click.UsageError("compare takes two runs, or one and --models SPEC SPEC.")
-    sides = match_models(places, models) if models else match_runs(places)
+    sides = match_models(runs, models) if models else match_runs(runs)
     rule = Rule(alpha, max_drop, margin)
     try:
         result = compare_sides(sides, rule)
@@ -76,17 +76,17 @@ def compare(
             raise
         print(f"{PROGRAM}: {error}", file=sys.stderr)
         return int(REGRESSION if sides.before.keys() & sides.after.keys() else ABSENT)
-    return gate_status(sides, result, margin) if check else 0
+    return _gate_status(sides, result, margin) if check else 0
 
 
-def gate_status(sides: "MatchedSides", result: "RunComparison", margin: float | None) -> int:
+def _gate_status(sides: "MatchedSides", result: "RunComparison", margin: float | None) -> int:
     """Return the exit status of the gate for a comparison, 0 if nothing is wrong."""
-    from eyechart.gate.compare import missing_metrics
-    from eyechart.gate.verdicts import INCONCLUSIVE as UNDECIDED
-    from eyechart.gate.verdicts import REGRESSION as LOSS
-    from eyechart.gate.verdicts import session_verdict
+    from eyechart.gate.comparison.compare_metrics import missing_metrics
+    from eyechart.gate.verdicts.decide import INCONCLUSIVE as UNDECIDED
+    from eyechart.gate.verdicts.decide import REGRESSION as LOSS
+    from eyechart.gate.verdicts.decide import session_verdict
     from eyechart.plugins.exit_codes import ABSENT, INCONCLUSIVE, REGRESSION
-    from eyechart.reports.compare import missing_cases
+    from eyechart.reports.comparison.run_comparison import missing_cases
 
     verdict, status = session_verdict(result.every), 0
     if verdict == LOSS or result.refused or any(missing_metrics(*pair) for pair in result.compared.values()):
@@ -114,9 +114,9 @@ def baseline(runs: Sequence[Path], out: Path) -> None:
     `eyechart run --eye-update-baseline` writes the same files. `eyechart compare BASELINES RUN --check` is the gate of
     a run that another tool asked for.
     """
-    from eyechart.gate.baselines import write_baselines
-    from eyechart.gate.messages import describe_written_baseline
-    from eyechart.reports.evidence_io import cases_of_run
+    from eyechart.gate.baselines.baseline_files import write_baselines
+    from eyechart.gate.baselines.stored_cases import cases_of_run
+    from eyechart.gate.verdicts.verdict_messages import describe_written_baseline
 
     cases = {key: evidence for run in runs for key, evidence in cases_of_run(run).items()}
     for written in write_baselines(out, cases.values()):
@@ -130,7 +130,7 @@ def baseline(runs: Sequence[Path], out: Path) -> None:
 @click.option(
     "--alpha",
     metavar="P",
-    type=ParsedBy("eyechart.reports.verdicts:parse_alpha"),
+    type=ParsedBy("eyechart.reports.comparison.verdict_cells:parse_alpha"),
     default=0.05,
     show_default=True,
     help="Significance level of a new rank, after Holm's correction.",
@@ -141,7 +141,7 @@ def leaderboard(runs: Sequence[Path], metric: str | None, labels: str | None, al
 
     There is a table for each split and protocol. Models without a significant difference share a rank.
     """
-    from eyechart.reports.leaderboard import leaderboards
+    from eyechart.reports.comparison.leaderboard import leaderboards
     from eyechart.reports.runs import load
 
     print_tables(leaderboards(load(runs), metric, labels, alpha), format_name)
@@ -164,7 +164,7 @@ def leaderboard(runs: Sequence[Path], metric: str | None, labels: str | None, al
 @click.option(
     "--alpha",
     metavar="P",
-    type=ParsedBy("eyechart.reports.verdicts:parse_alpha"),
+    type=ParsedBy("eyechart.reports.comparison.verdict_cells:parse_alpha"),
     default=ALPHA,
     show_default=True,
     help="False discovery rate of the clusters that are named.",
@@ -181,9 +181,9 @@ def clusters(
     BEFORE is a run or baseline, AFTER is a run. The images of each split are put into clusters by the features of an
     encoder, and each cluster is named by the nearest words.
     """
-    from eyechart.gate.verdicts import Rule
-    from eyechart.reports.image_clusters import ClusterOptions, compare_clusters
-    from eyechart.spec import parse_spec
+    from eyechart.api.image_clusters import ClusterOptions, compare_clusters
+    from eyechart.gate.verdicts.decide import Rule
+    from eyechart.models.spec import parse_spec
 
     names = tuple(plain_text(words).split("\n")) if words else ()
     names = tuple(name.strip() for name in names if name.strip())

@@ -6,9 +6,16 @@ from pathlib import Path
 
 import click
 
-from eyechart.cli import CommandGroup
-from eyechart.cli.parameters import PATH, data_option, offline_option, recorded_data_option, runs_argument, store_option
-from eyechart.paths import report_folder
+from eyechart.commands.groups import CommandGroup
+from eyechart.commands.parameters import (
+    PATH,
+    data_option,
+    offline_option,
+    recorded_data_option,
+    runs_argument,
+    store_option,
+)
+from eyechart.files.folders import report_folder
 
 out_option = click.option(
     "--out", metavar="DIR", type=PATH, help="Folder to write to. [default: reports/export in the last RUN]"
@@ -32,7 +39,7 @@ def parquet(runs: Sequence[Path], out: Path | None) -> None:
     The file metrics has one row per number, the file samples one row per answer; they have the columns of
     `eyechart.load_run`.
     """
-    write_frames(runs, out, "parquet")
+    _write_frames(runs, out, "parquet")
 
 
 @export.command()
@@ -43,7 +50,7 @@ def csv(runs: Sequence[Path], out: Path | None) -> None:
 
     The files have the rows and columns of `eyechart export parquet`.
     """
-    write_frames(runs, out, "csv")
+    _write_frames(runs, out, "csv")
 
 
 @export.command()
@@ -61,14 +68,14 @@ def hub(runs: Sequence[Path], datasets: Sequence[str], source_url: str | None, o
     and README.md with all metrics. Several models have a folder each.
     """
     from eyechart.errors import SpecError
-    from eyechart.reports.exports.hub import export_hub
+    from eyechart.reports.exports.model_card import export_hub
     from eyechart.reports.runs import load
 
     pairs = [text.partition("=") for text in datasets]
     if wrong := [text for text, (name, sign, dataset) in zip(datasets, pairs, strict=True) if not (name and dataset)]:
         raise SpecError(f"--dataset is '{wrong[0]}'. Expected BENCHMARK=ORG/NAME, such as pets=me/pets.")
-    write_files(
-        export_folder(runs, out), export_hub(load(runs), {name: dataset for name, _, dataset in pairs}, source_url)
+    _write_files(
+        _export_folder(runs, out), export_hub(load(runs), {name: dataset for name, _, dataset in pairs}, source_url)
     )
 
 
@@ -85,10 +92,10 @@ def clip_benchmark(runs: Sequence[Path], published: Path | None, out: Path | Non
     --published, published.csv has the numbers of the same models and data sets in FILE beside those of the runs, and
     whether they are within the 95 % intervals.
     """
-    from eyechart.reports.exports.clip_benchmark import export_clip_benchmark
+    from eyechart.reports.exports.clip_benchmark_csv import export_clip_benchmark
     from eyechart.reports.runs import load
 
-    write_files(export_folder(runs, out), export_clip_benchmark(load(runs), published))
+    _write_files(_export_folder(runs, out), export_clip_benchmark(load(runs), published))
 
 
 @export.command("every-eval-ever")
@@ -105,7 +112,7 @@ def every_eval_ever(runs: Sequence[Path], organization: str, out: Path | None) -
     from eyechart.reports.exports.every_eval_ever import export_every_eval_ever
     from eyechart.reports.runs import load
 
-    write_files(export_folder(runs, out), export_every_eval_ever(load(runs), organization))
+    _write_files(_export_folder(runs, out), export_every_eval_ever(load(runs), organization))
 
 
 @export.command()
@@ -116,7 +123,7 @@ def inspect(runs: Sequence[Path], out: Path | None) -> None:
     from eyechart.reports.exports.inspect_log import export_inspect_logs
     from eyechart.reports.runs import load
 
-    write_files(export_folder(runs, out), export_inspect_logs(load(runs)))
+    _write_files(_export_folder(runs, out), export_inspect_logs(load(runs)))
 
 
 @export.command()
@@ -136,7 +143,7 @@ def fiftyone(runs: Sequence[Path], before: Path | None, data: str | None, store:
     from eyechart.reports.runs import load
 
     loader = SampleLoader(data, store)
-    write_files(export_folder(runs, out), export_fiftyone(load(runs), loader, load([before]) if before else None))
+    _write_files(_export_folder(runs, out), export_fiftyone(load(runs), loader, load([before]) if before else None))
     for note in loader.notes:
         print(f"note: {note}", file=sys.stderr)
 
@@ -156,7 +163,7 @@ def croissant(splits: Sequence[str], data: str | None, licence: str, url: str, o
     SPLIT is a benchmark and split, such as pets/test. Writes index.csv with the key, file, sha256 and class of each
     image, and croissant.json; images are not copied.
     """
-    from eyechart.data.splits import list_splits, open_split, unknown_split_message
+    from eyechart.data.splits.open_split import list_splits, open_split, unknown_split_message
     from eyechart.errors import DataError
     from eyechart.reports.exports.croissant import export_croissant
 
@@ -164,25 +171,25 @@ def croissant(splits: Sequence[str], data: str | None, licence: str, url: str, o
     for name in splits:
         if name not in refs:
             raise DataError(unknown_split_message(name, refs.values()))
-        write_files(out, export_croissant(open_split(refs[name], offline=offline), licence, url))
+        _write_files(out, export_croissant(open_split(refs[name], offline=offline), licence, url))
 
 
-def write_frames(runs: Sequence[Path], out: Path | None, format_name: str) -> None:
+def _write_frames(runs: Sequence[Path], out: Path | None, format_name: str) -> None:
     """Write the frames of runs in a format."""
-    from eyechart.reports.exports.frames import export_frames
+    from eyechart.reports.exports.frame_files import export_frames
     from eyechart.reports.runs import load
 
-    write_files(export_folder(runs, out), export_frames(load(runs), format_name))
+    _write_files(_export_folder(runs, out), export_frames(load(runs), format_name))
 
 
-def export_folder(runs: Sequence[Path], out: Path | None) -> Path:
+def _export_folder(runs: Sequence[Path], out: Path | None) -> Path:
     """Return the folder that exports of runs are written to."""
     return out or report_folder(runs[-1]) / "export"
 
 
-def write_files(folder: Path, files: Iterable[tuple[str, bytes]]) -> None:
+def _write_files(folder: Path, files: Iterable[tuple[str, bytes]]) -> None:
     """Write files into a folder and print their paths."""
-    from eyechart.atomic import write_atomic
+    from eyechart.files.atomic import write_atomic
 
     for name, content in files:
         path = folder / name

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from eyechart.cli import CommandGroup
-from eyechart.cli.parameters import PATH
-from eyechart.paths import RUNS
-from eyechart.secret_values import hide_secrets
+from eyechart.commands.groups import CommandGroup
+from eyechart.commands.parameters import PATH
+from eyechart.files.folders import RUNS
+from eyechart.messages.secret_values import hide_secrets
 
 if TYPE_CHECKING:
     from eyechart.interchange.results import ImportedCase
@@ -28,7 +28,7 @@ def import_results() -> None:
     """
 
 
-def import_options(command: Command) -> Command:
+def _import_options(command: Command) -> Command:
     """Add the options that all formats have."""
     options = (
         click.option("--model", metavar="NAME", help="Name of the model in cases. [default: the tool's]"),
@@ -52,7 +52,7 @@ def import_options(command: Command) -> Command:
 
 @import_results.command()
 @files_argument
-@import_options
+@_import_options
 def inspect(files: Sequence[Path], **options: Any) -> None:
     """Import logs of inspect_ai, .eval or .json files.
 
@@ -60,12 +60,12 @@ def inspect(files: Sequence[Path], **options: Any) -> None:
     """
     from eyechart.interchange.inspect_logs import read_inspect_log
 
-    write_run(map(read_inspect_log, files), **options)
+    _write_run(map(read_inspect_log, files), **options)
 
 
 @import_results.command("lm-eval")
 @files_argument
-@import_options
+@_import_options
 def lm_eval(files: Sequence[Path], **options: Any) -> None:
     """Import results of lm-evaluation-harness that were written with --log_samples.
 
@@ -73,12 +73,12 @@ def lm_eval(files: Sequence[Path], **options: Any) -> None:
     """
     from eyechart.interchange.harness_results import LM_EVAL, read_harness
 
-    write_run(read_harness(LM_EVAL, files), **options)
+    _write_run(read_harness(LM_EVAL, files), **options)
 
 
 @import_results.command("lmms-eval")
 @files_argument
-@import_options
+@_import_options
 def lmms_eval(files: Sequence[Path], **options: Any) -> None:
     """Import results of lmms-eval that were written with --log_samples.
 
@@ -86,12 +86,12 @@ def lmms_eval(files: Sequence[Path], **options: Any) -> None:
     """
     from eyechart.interchange.harness_results import LMMS_EVAL, read_harness
 
-    write_run(read_harness(LMMS_EVAL, files), **options)
+    _write_run(read_harness(LMMS_EVAL, files), **options)
 
 
 @import_results.command()
 @files_argument
-@import_options
+@_import_options
 def vlmevalkit(files: Sequence[Path], **options: Any) -> None:
     """Import tables of VLMEvalKit with a hit or score for each question: .xlsx, .tsv or .csv.
 
@@ -99,12 +99,12 @@ def vlmevalkit(files: Sequence[Path], **options: Any) -> None:
     """
     from eyechart.interchange.vlmevalkit_results import read_vlmevalkit
 
-    write_run((case for file in files for case in read_vlmevalkit(file)), **options)
+    _write_run((case for file in files for case in read_vlmevalkit(file)), **options)
 
 
 @import_results.command()
 @files_argument
-@import_options
+@_import_options
 def nemo(files: Sequence[Path], **options: Any) -> None:
     """Import results of NeMo Evaluator: results.jsonl beside eval-*.json.
 
@@ -112,10 +112,10 @@ def nemo(files: Sequence[Path], **options: Any) -> None:
     """
     from eyechart.interchange.nemo_results import bundles, read_nemo
 
-    write_run(map(read_nemo, bundles(files)), **options)
+    _write_run(map(read_nemo, bundles(files)), **options)
 
 
-def write_run(
+def _write_run(
     cases: Iterable["ImportedCase"],
     model: str | None,
     benchmark: str | None,

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import click
 
-from eyechart.cli import CommandGroup
-from eyechart.command_line import align_texts
+from eyechart.commands.groups import CommandGroup
 from eyechart.errors import EyechartError, SpecError
-from eyechart.extras import install_command
-from eyechart.spec import did_you_mean
+from eyechart.messages.install_commands import install_command
+from eyechart.messages.suggestions import did_you_mean
+from eyechart.messages.terminal import align_texts
 
 Line = tuple[str, ...]
 
@@ -48,12 +48,12 @@ def models(names: Sequence[str], options: bool) -> None:
             continue
         try:
             model_class: type[Model] = backend.load_class()
-            click.echo(f"{name}: {first_sentence(model_class)}")
+            click.echo(f"{name}: {_first_sentence(model_class)}")
             for line in facts(name, backend):
                 click.echo(f"  {line}")
             if options:
                 rows = [option.row for option in model_class.declared_options]
-                echo_columns(
+                _echo_columns(
                     [("    option", "type", "default", "meaning"), *((f"    {first}", *rest) for first, *rest in rows)]
                 )
         except EyechartError as error:  # a backend of another package that cannot be imported
@@ -68,20 +68,20 @@ def protocols(names: Sequence[str]) -> None:
     An option is set with --eye-set=PROTOCOL.OPTION=VALUE. --eye-preset=paper sets the values of the published study,
     where they differ.
     """
-    from eyechart.protocol.presets import read_preset
+    from eyechart.evaluation.presets import read_preset
     from eyechart.protocol.registry import get_protocol, protocol_targets
 
     published = {(setting.protocol, setting.option): setting.values for setting in read_preset("paper").settings}
     for name in names or protocol_targets():
         protocol = get_protocol(name)
         source = f" Source: {protocol.source}." if protocol.source else ""
-        click.echo(f"{name}: {first_sentence(type(protocol))} Needs {' or '.join(protocol.requires)}.{source}")
+        click.echo(f"{name}: {_first_sentence(type(protocol))} Needs {' or '.join(protocol.requires)}.{source}")
         rows = []
         for option in protocol.options:
             known = f" ({', '.join(option.known)})" if option.known else ""
             paper = f"; paper: {published[name, option.name]}" if (name, option.name) in published else ""
             rows.append((f"  {option.name}", option.default, f"{option.help}{known}{paper}"))
-        echo_columns(rows)
+        _echo_columns(rows)
 
 
 @ls.command()
@@ -92,8 +92,8 @@ def datasets(data: str | None) -> None:
     Files of the folder that are in no data set are named on stderr.
     """
     from eyechart.data.discovery import SplitRef, survey_root
-    from eyechart.data.splits import PACKAGED, list_splits
-    from eyechart.urls import is_folder
+    from eyechart.data.splits.open_split import PACKAGED, list_splits
+    from eyechart.files.urls import is_folder
 
     def describe(ref: SplitRef) -> str:
         if why := ref.missing or ref.defect:
@@ -102,27 +102,27 @@ def datasets(data: str | None) -> None:
             return f"Packaged. {PACKAGED[ref.benchmark].summary}"
         return "Of an installed package." if ref.layout == "registered" else f"{ref.location} (layout: {ref.layout})"
 
-    echo_columns([(str(ref), describe(ref)) for ref in list_splits(data)])
+    _echo_columns([(str(ref), describe(ref)) for ref in list_splits(data)])
     if data and is_folder(data):
-        for place, reason in survey_root(Path(data)).ignored:
-            click.echo(f"note: {place} is ignored: {reason}", err=True)
+        for location, reason in survey_root(Path(data)).ignored:
+            click.echo(f"note: {location} is ignored: {reason}", err=True)
 
 
 @ls.command()
 def tables() -> None:
     """List tables with their numbers in the papers."""
-    from eyechart.reports.tables import describe_definitions, table_builders
+    from eyechart.reports.tables.registry import describe_definitions, table_builders
 
-    echo_columns(describe_definitions(table_builders()))
+    _echo_columns(describe_definitions(table_builders()))
 
 
 @ls.command()
 def figures() -> None:
     """List figures with their numbers in the papers."""
-    from eyechart.reports.figures import figure_drawers
-    from eyechart.reports.tables import describe_definitions
+    from eyechart.reports.figures.registry import figure_drawers
+    from eyechart.reports.tables.registry import describe_definitions
 
-    echo_columns(describe_definitions(figure_drawers()))
+    _echo_columns(describe_definitions(figure_drawers()))
 
 
 @ls.command()
@@ -130,17 +130,17 @@ def options() -> None:
     """List the options for pytest with their defaults.
 
     An option is given to `eyechart run` or `pytest` as --eye-NAME=VALUE, or stands in the ini file of pytest as
-    eye_NAME = VALUE, with _ in place of -. `eyechart ls protocols` lists the options of protocols.
+    eye_NAME = VALUE, with _ instead of -. `eyechart ls protocols` lists the options of protocols.
     """
     from eyechart.plugins.options import OPTIONS
 
-    echo_columns([(option.flag_name, option.default, option.help) for option in OPTIONS])
+    _echo_columns([(option.flag_name, option.default, option.help) for option in OPTIONS])
 
 
 @ls.command()
 def presets() -> None:
     """List presets with their settings."""
-    from eyechart.protocol.presets import PACKAGED, read_preset
+    from eyechart.evaluation.presets import PACKAGED, read_preset
 
     for name in PACKAGED:
         preset = read_preset(name)
@@ -150,15 +150,15 @@ def presets() -> None:
             rows += [(f"  --eye-{name}={value} for {protocol}",) for name, value in options.items()]
         rows += [(f"  without {', '.join(splits)} for {protocol}",) for protocol, splits in preset.left_out.items()]
         rows += [(f"  {option}={value} for each model",) for option, value in preset.model_options.items()]
-        echo_columns(rows)
+        _echo_columns(rows)
 
 
-def echo_columns(rows: Sequence[Line]) -> None:
+def _echo_columns(rows: Sequence[Line]) -> None:
     """Print rows with aligned columns."""
     for line in align_texts(rows):
         click.echo(line)
 
 
-def first_sentence(documented: type) -> str:
+def _first_sentence(documented: type) -> str:
     """Return the first line of the docstring of a class, "" if it has none."""
     return (documented.__doc__ or "").strip().partition("\n")[0]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from eyechart.cli.parameters import (
+from eyechart.commands.parameters import (
     PATH,
     annotations_option,
     format_option,
@@ -20,10 +20,10 @@ from eyechart.cli.parameters import (
     runs_argument,
     store_option,
 )
-from eyechart.paths import report_folder
+from eyechart.files.folders import report_folder
 
 if TYPE_CHECKING:
-    from eyechart.reports.render import Table
+    from eyechart.reports.tables.render import Table
 
 
 @click.command()
@@ -35,7 +35,7 @@ def overview(runs: Sequence[Path], out: Path | None) -> None:
     Writes overview.md, overview.tex and aggregate.csv. RUN is the folder of a run, such as reports/runs/latest; if a
     case is in several runs, the last one is used.
     """
-    from eyechart.reports.overview import write_overview
+    from eyechart.reports.overview.write_overview import write_overview
     from eyechart.reports.runs import load
 
     folder = out or report_folder(runs[-1])
@@ -64,7 +64,7 @@ def table(
     such as reports/runs/latest; if a case is in several runs, the last one is used.
     """
     from eyechart.reports.runs import load
-    from eyechart.reports.tables import tables
+    from eyechart.reports.tables.registry import tables
 
     loaded = replace(load(runs), annotations=tuple(annotations), references=tuple(reference))
     print_tables(tables(name, loaded, labels), format_name)
@@ -72,7 +72,7 @@ def table(
 
 def print_tables(tables: Sequence["Table"], format_name: str) -> None:
     """Print tables; csv has no place for notes, so they are printed on stderr."""
-    from eyechart.reports.render import RENDERERS
+    from eyechart.reports.tables.render import RENDERERS
 
     sys.stdout.write(RENDERERS[format_name](tables))
     for note in dict.fromkeys(note for table in tables for note in table.notes if format_name == "csv"):
@@ -98,7 +98,7 @@ def figure(
 
     NAME is the name of a figure or its number in the paper; `eyechart ls figures` lists them.
     """
-    from eyechart.reports.figures import draw
+    from eyechart.reports.figures.registry import draw
     from eyechart.reports.runs import load
 
     loaded = replace(load(runs), annotations=tuple(annotations), references=tuple(reference))
@@ -148,10 +148,10 @@ def page(
     image. The last RUN is compared with the earlier ones. With --single it is one file to attach to a pull request or
     a mail.
     """
-    from eyechart.command_line import progress_line
-    from eyechart.gate.verdicts import Rule
+    from eyechart.gate.verdicts.decide import Rule
+    from eyechart.messages.terminal import progress_line
     from eyechart.reports.page.single import SIDE, write_single
-    from eyechart.reports.page.write import PageOptions, write_page
+    from eyechart.reports.page.write_page import PageOptions, write_page
 
     chosen = PageOptions(tuple(runs), rule=Rule(alpha, max_drop, margin), **options)
     with progress_line() as progress:
@@ -190,7 +190,7 @@ def collect(runs: Sequence[Path], out: Path, mill: Path | None) -> int:
     RUN is the folder of a run, or a folder of runs such as reports/runs. A run that cannot be read is left out and
     named, and the exit status is 1.
     """
-    from eyechart.reports.collect import read_runs, write_history
+    from eyechart.reports.overview.collect import read_runs, write_history
 
     status: int = write_history(read_runs(runs), out, mill)
     return status

@@ -19,7 +19,7 @@ def run(arguments: tuple[str, ...]) -> int:
     --eye-model=SPEC --eye-data=ROOT, and ends with the exit status of pytest. `eyechart ls options` lists the options
     of eyechart; `pytest --help` lists all.
     """
-    return run_pytest(arguments)
+    return _run_pytest(arguments)
 
 
 @click.command(context_settings=PYTEST_ARGUMENTS)
@@ -30,10 +30,10 @@ def answer(arguments: tuple[str, ...]) -> int:
     Takes the arguments of `eyechart run`. Score the answers on any machine with `eyechart run --eye-stored`, which
     needs the store and the data, but no weights. The exit status is 0 if the store has all answers.
     """
-    return run_pytest(("--eye-answer", *arguments))
+    return _run_pytest(("--eye-answer", *arguments))
 
 
-def run_pytest(arguments: tuple[str, ...]) -> int:
+def _run_pytest(arguments: tuple[str, ...]) -> int:
     """Run pytest over the packaged benchmarks."""
     command = [sys.executable, "-m", "pytest", "--pyargs", "eyechart.benchmarks", *arguments]
     if sys.platform != "win32":  # where exec would return to the shell at once

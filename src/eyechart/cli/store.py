@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from eyechart.cli import CommandGroup
-from eyechart.cli.parameters import PATH, runs_argument, store_option
+from eyechart.commands.groups import CommandGroup
+from eyechart.commands.parameters import PATH, runs_argument, store_option
 
 if TYPE_CHECKING:
-    from eyechart.inference.store_copies import Copied
+    from eyechart.inference.store.copies import Copied
 
 DAMAGED = 1
 
@@ -27,7 +27,7 @@ def list_store(store: Path) -> None:
 
     Prints for each the digest, size, state (complete or partial), kind of answers, and model.
     """
-    from eyechart.inference.store_entries import list_entries
+    from eyechart.inference.store.contents import list_entries
 
     for entry in list_entries(store):
         state = "complete" if entry.complete else "partial"
@@ -38,7 +38,7 @@ def list_store(store: Path) -> None:
 @store_option
 def size(store: Path) -> None:
     """Print the number of entries and their size by model."""
-    from eyechart.inference.store_entries import list_entries
+    from eyechart.inference.store.contents import list_entries
 
     sizes: dict[str, list[int]] = {}
     for entry in list_entries(store):
@@ -57,7 +57,7 @@ def verify(store: Path) -> int:
     Prints every entry whose files are not those that were written; the exit status is then 1. Delete these folders and
     run again.
     """
-    from eyechart.inference.store_entries import list_entries
+    from eyechart.inference.store.contents import list_entries
 
     entries = [(entry, entry.damage()) for entry in list_entries(store)]
     damaged = [(entry, why) for entry, why in entries if why]
@@ -79,8 +79,8 @@ def prune(runs: Sequence[Path], store: Path, *, delete: bool) -> None:
     answers of cases without a record are not. No file outside of entries is deleted, and no entry that a run holds.
     """
     from eyechart.errors import ReportError
-    from eyechart.inference.store_entries import unused_entries
-    from eyechart.reports.collect import read_runs
+    from eyechart.inference.store.contents import unused_entries
+    from eyechart.reports.overview.collect import read_runs
 
     collected = read_runs(runs)
     for reason in collected.errors.values():
@@ -105,9 +105,9 @@ def merge(into: Path, sources: Sequence[Path]) -> int:
     The result does not depend on the order, and another merge of the same stores changes nothing. The exit status is 1
     if two stores have other answers under one key; both entries are then left as they are.
     """
-    from eyechart.inference.store_copies import merge_store
+    from eyechart.inference.store.copies import merge_store
 
-    return print_copies([merge_store(into, source) for source in sources])
+    return _print_copies([merge_store(into, source) for source in sources])
 
 
 @store.command()
@@ -118,9 +118,9 @@ def push(store: Path, url: str) -> int:
 
     fsspec opens the URL; the package of its protocol (s3fs for s3://) must be installed.
     """
-    from eyechart.inference.store_copies import push_store
+    from eyechart.inference.store.copies import push_store
 
-    return print_copies([push_store(store, url)])
+    return _print_copies([push_store(store, url)])
 
 
 @store.command()
@@ -128,12 +128,12 @@ def push(store: Path, url: str) -> int:
 @click.argument("store", metavar="STORE", type=PATH)
 def pull(url: str, store: Path) -> int:
     """Add the sealed entries at a URL to STORE, after a check of their digests."""
-    from eyechart.inference.store_copies import pull_store
+    from eyechart.inference.store.copies import pull_store
 
-    return print_copies([pull_store(url, store)])
+    return _print_copies([pull_store(url, store)])
 
 
-def print_copies(copies: "Sequence[Copied]") -> int:
+def _print_copies(copies: "Sequence[Copied]") -> int:
     """Print the numbers of copied entries and the conflicts; return the exit status."""
     conflicts = [conflict for copied in copies for conflict in copied.conflicts]
     for conflict in conflicts:

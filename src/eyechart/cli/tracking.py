@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from eyechart.cli.parameters import offline_option, runs_argument
+from eyechart.commands.parameters import offline_option, runs_argument
 
 
 @click.command()
@@ -21,7 +21,7 @@ def track(runs: Sequence[Path], trackers: Sequence[str], offline: bool) -> int:
     As `eyechart run --eye-track` does at the end of a session, also for imported runs: each model of RUN is a run of
     the tracker, in a group named for the folder. Exits with 1 if a tracker could not log a run.
     """
-    from eyechart.tracking.runs import track_run
+    from eyechart.tracking.log_runs import track_run
     from eyechart.tracking.targets import check_targets, parse_targets
 
     targets = parse_targets(trackers)

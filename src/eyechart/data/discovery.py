@@ -10,12 +10,12 @@ from typing import Literal
 
 from eyechart.data.birds import TABLE_NAMES
 from eyechart.data.detection.splits import BENCHMARK, Format, annotated_splits
-from eyechart.data.foreign_labels import SPLIT_NAMES
-from eyechart.data.imagenet import SYNSET, VAL_FILE
+from eyechart.data.imagenet.classes import SYNSET, VAL_FILE
 from eyechart.data.images import SUFFIXES
+from eyechart.data.labels.foreign_labels import SPLIT_NAMES
 from eyechart.data.names import check_encoding, is_system
 from eyechart.errors import DataError
-from eyechart.plurals import count_of
+from eyechart.messages.plurals import count_of
 
 Layout = Literal["sample", "registered", "shards", "folder", "hub", "disk", "birds", "none"] | Format
 BIRDS = "realbirdid"
@@ -69,13 +69,13 @@ class Survey:
         more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
         summary = f"{count_of(len(names), 'split')} found"
         text = f"{summary} ({', '.join(names[:MAX_LISTED])}{more})" if names else f"no split found, expected {EXPECTED}"
-        left = [f"{place} ({reason})" for place, reason in self.ignored]
+        left = [f"{location} ({reason})" for location, reason in self.ignored]
         more = f"; and {len(left) - MAX_LISTED} more" if len(left) > MAX_LISTED else ""
         return f"{text}; ignored: {'; '.join(left[:MAX_LISTED])}{more}" if left else text
 
 
 @dataclass
-class FolderListing:
+class _FolderListing:
     """The visible folders and files of a folder, sorted by name; `error` says why it cannot be listed."""
 
     path: Path
@@ -94,9 +94,9 @@ class FolderListing:
         return next((name for name in self.files if Path(name).suffix.lower() in SUFFIXES), "")
 
 
-def list_folder(path: Path, most: int | None = None) -> FolderListing:
+def _list_folder(path: Path, most: int | None = None) -> _FolderListing:
     """Return the visible entries of a folder, sorted by name, or those among its first `most` entries."""
-    listing = FolderListing(path)
+    listing = _FolderListing(path)
     try:
         with os.scandir(path) as entries:
             for entry in islice(entries, most):
@@ -123,7 +123,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def detect_layout(listing: FolderListing) -> Layout:
+def _detect_layout(listing: _FolderListing) -> Layout:
     """Return the layout of the folder of a split, "none" if it is unknown."""
     if any(name in TABLE_NAMES for name in listing.files):
         return "birds"
@@ -139,8 +139,8 @@ def detect_layout(listing: FolderListing) -> Layout:
 
 def picture_folders(folder: Path) -> list[str]:
     """Return the folders with pictures in a folder that has shards or tables, which then are the data."""
-    folders = list_folder(folder).folders
-    return [inner.name for inner in folders if inner.name != "data" and list_folder(inner, MAX_ENTRIES).first_image]
+    folders = _list_folder(folder).folders
+    return [inner.name for inner in folders if inner.name != "data" and _list_folder(inner, MAX_ENTRIES).first_image]
 
 
 def _is_table(name: str) -> bool:
@@ -156,12 +156,12 @@ def survey_root(root: Path) -> Survey:
     if not root.is_dir():
         raise DataError(f"The data root {root} is no folder: give one with splits as {EXPECTED}.")
     check_encoding(str(root))
-    top = list_folder(root)
+    top = _list_folder(root)
     if top.error:
         raise DataError(f"The data root {root} cannot be listed ({top.error}): allow it, or give another folder.")
-    listed = {folder: list_folder(folder) for folder in top.folders}
+    listed = {folder: _list_folder(folder) for folder in top.folders}
     annotated = annotated_splits(root)
-    birds = [listing.path for listing in (top, *listed.values()) if detect_layout(listing) == "birds"]
+    birds = [listing.path for listing in (top, *listed.values()) if _detect_layout(listing) == "birds"]
     splits = [
         SplitRef(BENCHMARK, part.name, part.format, str(part.folder), part.missing, part.part) for part in annotated
     ]
@@ -187,13 +187,13 @@ def find_split(folder: Path) -> SplitRef:
     """
     if not folder.is_dir():
         raise DataError(f"{folder} is no folder: give the folder of a split, with a folder of images for each class.")
-    place = folder.resolve()
-    check_encoding(str(place))
-    return _split(place.parent.name or "data", list_folder(place))
+    location = folder.resolve()
+    check_encoding(str(location))
+    return _split(location.parent.name or "data", _list_folder(location))
 
 
 def _survey_benchmark(
-    root: Path, benchmark: FolderListing, taken: set[Path]
+    root: Path, benchmark: _FolderListing, taken: set[Path]
 ) -> tuple[list[SplitRef], list[tuple[str, str]]]:
     """Return the splits of the folder of a benchmark, and the ignored entries with reasons."""
     name = benchmark.path.name
@@ -206,23 +206,23 @@ def _survey_benchmark(
     splits, ignored = [], [*_stray(root, benchmark, "it is in no folder of a split")]
     for folder in benchmark.folders:
         if folder not in taken:
-            listing = list_folder(folder)
+            listing = _list_folder(folder)
             splits.append(split := _split(name, listing))
             if split.layout == "folder" and listing.folders:
                 ignored += _stray(root, listing, CLASS_FOLDERS)
     return splits, ignored
 
 
-def _split(benchmark: str, listing: FolderListing) -> SplitRef:
+def _split(benchmark: str, listing: _FolderListing) -> SplitRef:
     make = partial(SplitRef, benchmark, listing.path.name)
     if listing.error:
         defect = (
             f"{listing.path} cannot be listed ({listing.error}): allow it, or move the folder out of the data root."
         )
         return make("none", str(listing.path), defect=defect)
-    layout = detect_layout(listing)
-    place = f"hub:{listing.path}" if layout in ("hub", "disk") else str(listing.path)
-    return make(layout, place, defect=_unknown(listing.path) if layout == "none" else "")
+    layout = _detect_layout(listing)
+    location = f"hub:{listing.path}" if layout in ("hub", "disk") else str(listing.path)
+    return make(layout, location, defect=_unknown(listing.path) if layout == "none" else "")
 
 
 def _unknown(folder: Path) -> str:
@@ -233,7 +233,7 @@ def _unknown(folder: Path) -> str:
     )
 
 
-def _stray(root: Path, listing: FolderListing, why: str) -> Iterator[tuple[str, str]]:
+def _stray(root: Path, listing: _FolderListing, why: str) -> Iterator[tuple[str, str]]:
     """Yield the files that are not read; images beside class folders are refused when the split is opened."""
     names = [
         name
@@ -241,16 +241,16 @@ def _stray(root: Path, listing: FolderListing, why: str) -> Iterator[tuple[str, 
         if name not in AUXILIARY_FILES and not is_document(name) and Path(name).suffix.lower() not in SUFFIXES
     ]
     if why != CLASS_FOLDERS and (slices := [name for name in listing.files if name in SLICES]):
-        place, reason = listing.path.relative_to(root), "it belongs into the folder of a split, beside its images"
-        yield join_names([str(place / name) for name in slices]), reason
+        location, reason = listing.path.relative_to(root), "it belongs into the folder of a split, beside its images"
+        yield join_names([str(location / name) for name in slices]), reason
     if names:
-        place = listing.path.relative_to(root)
-        yield join_names([str(place / name) for name in names]), why
+        location = listing.path.relative_to(root)
+        yield join_names([str(location / name) for name in names]), why
 
 
 def _is_class(folder: Path) -> bool:
     """Return whether a folder is a class folder: images, no folders, and no flat ILSVRC validation files."""
-    listing = list_folder(folder, MAX_ENTRIES)
+    listing = _list_folder(folder, MAX_ENTRIES)
     known = VAL_FILE.fullmatch(listing.first_image) and not _has_label(folder.name)
     return bool(listing.first_image) and not listing.folders and not known
 
@@ -260,9 +260,9 @@ def _has_label(name: str) -> bool:
     return SYNSET.fullmatch(name) is not None or name.isdecimal()
 
 
-def _is_split(listing: FolderListing) -> bool:
+def _is_split(listing: _FolderListing) -> bool:
     """Return whether a folder has the content of a split, whatever its path."""
-    if detect_layout(listing) in ("shards", "hub") or "state.json" in listing.files:
+    if _detect_layout(listing) in ("shards", "hub") or "state.json" in listing.files:
         return True
     if listing.first_image:
         flat = not listing.folders and VAL_FILE.fullmatch(listing.first_image) is not None
@@ -275,7 +275,7 @@ def _is_split(listing: FolderListing) -> bool:
     return all(_is_class(folder) for folder in listing.folders[:MAX_LISTED])
 
 
-def _check_level(top: FolderListing, listed: Mapping[Path, FolderListing]) -> None:
+def _check_level(top: _FolderListing, listed: Mapping[Path, _FolderListing]) -> None:
     """Raise DataError for a root without splits that is one or two levels too deep, or one level too high."""
     root, here = top.path, top.path.resolve()
     if _is_split(top):
@@ -285,9 +285,9 @@ def _check_level(top: FolderListing, listed: Mapping[Path, FolderListing]) -> No
             f"--eye-data={here.parent.parent}, under which it is {here.parent.name}/{here.name}."
         )
     splits = [path.name for path, listing in listed.items() if _is_split(listing)]
-    inner = {path: [*map(list_folder, listing.folders[:MAX_LISTED])] for path, listing in listed.items()}
+    inner = {path: [*map(_list_folder, listing.folders[:MAX_LISTED])] for path, listing in listed.items()}
     others = [listing for path, several in inner.items() if path.name not in splits for listing in several]
-    if any(_is_split(listing) or not listing.folders or detect_layout(listing) == "disk" for listing in others):
+    if any(_is_split(listing) or not listing.folders or _detect_layout(listing) == "disk" for listing in others):
         return
     if splits:
         raise DataError(
@@ -296,7 +296,7 @@ def _check_level(top: FolderListing, listed: Mapping[Path, FolderListing]) -> No
         )
     for path, several in inner.items():
         benchmarks = [
-            listing.path.name for listing in several if any(map(_is_split, map(list_folder, listing.folders)))
+            listing.path.name for listing in several if any(map(_is_split, map(_list_folder, listing.folders)))
         ]
         if benchmarks:
             raise DataError(

@@ -23,7 +23,7 @@ from PIL import (
 )
 
 from eyechart.errors import ImageError
-from eyechart.text_files import HEAD, describe_content
+from eyechart.files.text_files import HEAD, describe_content
 
 MAX_PIXELS = 178_956_970  # from which Pillow refuses a picture; telephones have 108 million
 MAX_ASPECT = 100
@@ -97,13 +97,13 @@ def _decode(data: bytes, kind: str, name: str, *, upright: bool) -> Image.Image:
 
 def without_texts(data: bytes) -> bytes:
     """Return a PNG without its texts and colour profile, whose size Pillow limits; no pixel depends on them here."""
-    kept, place = [data[:PNG_HEAD]], PNG_HEAD
-    while place + PNG_FRAME <= len(data):
-        end = place + PNG_FRAME + int.from_bytes(data[place : place + 4], "big")
-        if data[place + 4 : place + 8] not in PNG_TEXTS or _is_orientation(data[place + 8 : end]):
-            kept.append(data[place:end])
-        place = end
-    return b"".join([*kept, data[place:]])
+    kept, offset = [data[:PNG_HEAD]], PNG_HEAD
+    while offset + PNG_FRAME <= len(data):
+        end = offset + PNG_FRAME + int.from_bytes(data[offset : offset + 4], "big")
+        if data[offset + 4 : offset + 8] not in PNG_TEXTS or _is_orientation(data[offset + 8 : end]):
+            kept.append(data[offset:end])
+        offset = end
+    return b"".join([*kept, data[offset:]])
 
 
 def _is_orientation(text: bytes) -> bool:

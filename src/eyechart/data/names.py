@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from unicodedata import normalize
 
 from eyechart.errors import DataError
-from eyechart.path_encoding import check_locale, printable
+from eyechart.files.path_encoding import check_locale, printable
 
 NUMBERED = re.compile(r"([0-9]{1,6})([\s,;:.)]+)[^\s-]")  # a line such as `0 cat`, `0: cat`, `1. cat` or `0,cat`
 SYSTEM_NAMES = frozenset(
@@ -53,7 +53,7 @@ def check_encoding(path: str, where: str = "") -> None:
 
 
 def spaced(name: str) -> str:
-    """Return the name of a class as prompts have it: with spaces in place of underscores.
+    """Return the name of a class as prompts have it: with spaces instead of underscores.
 
     >>> spaced("dog_face"), spaced("_")
     ('dog face', '_')
@@ -71,7 +71,7 @@ def fold_name(name: str) -> str:
 
 
 def space_names(names: Sequence[str]) -> tuple[tuple[str, ...], str]:
-    """Return the names of classes with spaces in place of underscores, and a note about it, "" without underscores.
+    """Return the names of classes with spaces instead of underscores, and a note about it, "" without underscores.
 
     The names stay as they are, which the note says, where two of them would become equal.
     """

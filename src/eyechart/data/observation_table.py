@@ -15,7 +15,7 @@ from eyechart.data.ranges import Ranges, parse_degrees, read_ranges
 from eyechart.data.tables import LIST_SEPARATOR, Table, check_unique, find_table, read_table
 from eyechart.data.taxonomy import Taxonomy, find_taxon, read_taxonomy
 from eyechart.errors import DataError
-from eyechart.spec import did_you_mean
+from eyechart.messages.suggestions import did_you_mean
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -58,8 +58,8 @@ def parse_observations(folder: Path, table: Table) -> Observations:
     reader = _RowParser(table, taxonomy)
     known = [reader.known(row) for row in range(len(table))]
     species, genus, reason = np.ascontiguousarray(np.array(known, np.int64).reshape(-1, 3).T)
-    places = np.array([reader.place(row) for row in range(len(table))], np.float64).reshape(-1, 2)
-    latitude, longitude = np.ascontiguousarray(places.T)
+    locations = np.array([reader.location(row) for row in range(len(table))], np.float64).reshape(-1, 2)
+    latitude, longitude = np.ascontiguousarray(locations.T)
     lists = reader.lists()
     if where := find_table(folder, "ranges"):
         _fill_candidates(lists, latitude, longitude, read_ranges(where, taxonomy))
@@ -112,7 +112,7 @@ class _RowParser:
     @cached_property
     def exact(self) -> Mapping[str, int]:
         """The index of each species by its exact name."""
-        return {name: place for place, name in enumerate(self.taxonomy.names[0])}
+        return {name: index for index, name in enumerate(self.taxonomy.names[0])}
 
     def known(self, row: int) -> tuple[int, int, int]:
         """Return the indices of species, genus and reason."""
@@ -156,7 +156,7 @@ class _RowParser:
     def _subject(self, row: int) -> str:
         return f"{self.table.location(row)}: {self.table[IMAGE][row]}"
 
-    def place(self, row: int) -> tuple[float, float]:
+    def location(self, row: int) -> tuple[float, float]:
         """Return latitude and longitude, NaN if both are empty."""
         cells = [self.table[side][row] for side in ("latitude", "longitude")]
         if not any(cells):
@@ -176,11 +176,11 @@ class _RowParser:
 
     def _list(self, row: int, names: Sequence[str]) -> Ints:
         try:
-            places = [*map(self.exact.__getitem__, names)]
+            indices = [*map(self.exact.__getitem__, names)]
         except KeyError:
-            places = self._parse_names(row, names)
+            indices = self._parse_names(row, names)
         there = np.zeros(len(self.taxonomy), np.bool_)
-        there[places] = True
+        there[indices] = True
         return np.flatnonzero(there)
 
     def _parse_names(self, row: int, names: Sequence[str]) -> list[int]:

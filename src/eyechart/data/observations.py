@@ -54,8 +54,8 @@ class Observations:
     @cached_property
     def clusters(self) -> Ints:
         """The observation of each image (n,), numbered from 0: the sampling unit."""
-        places = {name: place for place, name in enumerate(dict.fromkeys(self.ids))}
-        return np.array([places[name] for name in self.ids], np.int64)
+        indices = {name: index for index, name in enumerate(dict.fromkeys(self.ids))}
+        return np.array([indices[name] for name in self.ids], np.int64)
 
     @cached_property
     def answerable(self) -> Bools:
@@ -177,6 +177,6 @@ class Observations:
         whole = sha256("\n".join((self.taxonomy.sha256, *self.ids)).encode())
         for part in (self.species, self.genus, self.reason, self.offsets, self.candidates):
             whole.update(part.astype("<i8").tobytes())
-        for place in (self.latitude, self.longitude):
-            whole.update(place.astype("<f8").tobytes())
+        for coordinates in (self.latitude, self.longitude):
+            whole.update(coordinates.astype("<f8").tobytes())
         return whole.hexdigest()

@@ -36,9 +36,9 @@ def check_link(path: Path) -> None:
 
 def describe_unread(folder: Path) -> Iterator[str]:
     """Yield a note for each file whose name is nearly that of one that would be read."""
-    for place in (folder, folder / "data"):
-        for path in sorted(place.iterdir()) if place.is_dir() else ():
+    for location in (folder, folder / "data"):
+        for path in sorted(location.iterdir()) if location.is_dir() else ():
             wanted = READ.get(path.name.partition(".")[0].casefold(), ())
-            if wanted and path.is_file() and (path.name not in wanted or place != folder):
+            if wanted and path.is_file() and (path.name not in wanted or location != folder):
                 names = " or ".join(wanted)
                 yield f"{path.relative_to(folder)} is not read: expected {names} in the folder of the split."

@@ -9,9 +9,9 @@ from typing import Any
 from eyechart.data.names import fold_name
 from eyechart.data.side_files import is_side_file
 from eyechart.errors import DataError
-from eyechart.extras import install_command
-from eyechart.spec import did_you_mean
-from eyechart.text_files import open_text, utf8_bytes
+from eyechart.files.text_files import open_text, utf8_bytes
+from eyechart.messages.install_commands import install_command
+from eyechart.messages.suggestions import did_you_mean
 
 SUFFIXES = (".csv", ".parquet")
 LIST_SEPARATOR = ";"
@@ -126,8 +126,8 @@ def _header(path: Path, cells: Sequence[str]) -> list[str]:
     names = [cell.strip().casefold() for cell in cells]
     if not any(names):
         raise DataError(f"{path} is empty: expected a header and a row at least.")
-    for place, name in enumerate(names):
-        if name in names[:place]:
+    for index, name in enumerate(names):
+        if name in names[:index]:
             raise DataError(f"{path} has two columns '{name}': rename or remove one.")
     return names
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from eyechart.data.names import fold_name, spaced
 from eyechart.data.tables import Table, check_unique, read_table
 from eyechart.errors import DataError
-from eyechart.spec import did_you_mean
+from eyechart.messages.suggestions import did_you_mean
 
 Ints = NDArray[np.int64]
 SPECIES, GENUS = "species", "genus"
@@ -56,7 +56,7 @@ class Taxonomy:
     @cached_property
     def index_by_name(self) -> tuple[Mapping[str, int], ...]:
         """The index of each name at every level, by stripped and casefolded name."""
-        return tuple({fold_name(name): place for place, name in enumerate(names)} for names in self.names)
+        return tuple({fold_name(name): index for index, name in enumerate(names)} for names in self.names)
 
     def index_of(self, level: int, name: str) -> int:
         """Return the index of a name at a level, ignoring case; raises DataError for an unknown name."""
@@ -101,7 +101,7 @@ def read_taxonomy(path: str | Path) -> Taxonomy:
 
 
 def find_taxon(table: Table, row: int, name: str, taxonomy: Taxonomy, level: int = 0, *, what: str = "") -> int:
-    """Return the place of a name that a row of another table has; raises DataError naming the row where it has none."""
+    """Return the index of a name that a row of another table has; raises DataError naming the row where it has none."""
     index = taxonomy.index_by_name[level].get(fold_name(name))
     if index is None:
         raise DataError(
@@ -114,12 +114,12 @@ def find_taxon(table: Table, row: int, name: str, taxonomy: Taxonomy, level: int
 def common_names(taxonomy: Taxonomy) -> tuple[str, ...]:
     """Return the common names of the species as class names; raises DataError for missing and repeated names."""
     first: dict[str, int] = {}
-    for place, name in enumerate(taxonomy.common):
-        species = taxonomy.names[0][place]
+    for index, name in enumerate(taxonomy.common):
+        species = taxonomy.names[0][index]
         if not name:
             raise DataError(f"{taxonomy.source}: {species} has no common name: add it, or use the scientific names.")
-        other = first.setdefault(fold_name(name), place)
-        if other != place:
+        other = first.setdefault(fold_name(name), index)
+        if other != index:
             raise DataError(
                 f"{taxonomy.source}: {taxonomy.names[0][other]} and {species} have one common name, '{name}': rename "
                 "one, or use the scientific names."
@@ -128,7 +128,7 @@ def common_names(taxonomy: Taxonomy) -> tuple[str, ...]:
 
 
 def _with_spaces(table: Table) -> Table:
-    """Return a table whose names have spaces in place of underscores, as prompts have them."""
+    """Return a table whose names have spaces instead of underscores, as prompts have them."""
     named = {name: [*map(spaced, table[name])] for name in (*LEVELS, COMMON_NAME) if name in table.columns}
     return replace(table, columns={**table.columns, **named})
 
@@ -196,8 +196,8 @@ def _check_levels(table: Table, levels: Sequence[str]) -> None:
 
 def _names_and_codes(table: Table, level: str) -> tuple[tuple[str, ...], Ints]:
     """Return the names of a level in the order of their first rows, and the index of every row's name."""
-    places: dict[str, int] = {}
-    codes = np.array([places.setdefault(fold_name(name), len(places)) for name in table[level]], np.int64)
+    indices: dict[str, int] = {}
+    codes = np.array([indices.setdefault(fold_name(name), len(indices)) for name in table[level]], np.int64)
     first = np.unique(codes, return_index=True)[1].tolist()
     names = tuple(table[level][row] for row in first)
     for row, name in enumerate(table[level]):

@@ -56,7 +56,7 @@ class PeriodicEvaluation:
             Its main metrics and the number of regressions by name, for a logger.
         """
         run = evaluate(model, self.data, **self.settings)
-        logged = {f"eyechart/{name}": value for name, value in main_metrics(run).items()}
+        logged = {f"eyechart/{name}": value for name, value in _main_metrics(run).items()}
         if self.runs:
             self.references[step] = self.reference
             self.comparisons[step] = compare(self.runs[self.reference], run)
@@ -69,7 +69,7 @@ class PeriodicEvaluation:
         """The step that the next run is compared with."""
         if self.compare_with == "first":
             return min(self.runs)
-        return max(self.runs, key=lambda step: next(iter(main_metrics(self.runs[step]).values())))
+        return max(self.runs, key=lambda step: next(iter(_main_metrics(self.runs[step]).values())))
 
     @property
     def history(self) -> pd.DataFrame:
@@ -80,7 +80,7 @@ class PeriodicEvaluation:
             rows.append(
                 {
                     "step": step,
-                    **main_metrics(run),
+                    **_main_metrics(run),
                     "compared_with": self.references.get(step),
                     "regressions": None if comparison is None else len(comparison.regressions),
                     "folder": str(run.folder),
@@ -89,7 +89,7 @@ class PeriodicEvaluation:
         return pd.DataFrame(rows)
 
 
-def main_metrics(run: EvaluationRun) -> dict[str, float]:
+def _main_metrics(run: EvaluationRun) -> dict[str, float]:
     """Return the first metric of each protocol by the name `PROTOCOL/METRIC`."""
     first = run.metrics.groupby("protocol", sort=False).first()
     return {f"{protocol}/{row['metric']}": float(row["value"]) for protocol, row in first.iterrows()}

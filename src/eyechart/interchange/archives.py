@@ -7,7 +7,7 @@ from types import TracebackType
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from eyechart.errors import DataError
-from eyechart.extras import install_command
+from eyechart.messages.install_commands import install_command
 
 ZSTANDARD = 93  # the number of the method in zip archives
 LOCAL_HEADER = 30  # bytes before the name of a file

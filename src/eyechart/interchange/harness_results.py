@@ -39,7 +39,7 @@ Line = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Harness:
+class _Harness:
     """A tool with its names of files; `samples` and `results` have DATE and TASK where these are."""
 
     tool: str
@@ -58,8 +58,8 @@ class Harness:
         return re.fullmatch(groups, name)
 
 
-LM_EVAL = Harness("lm_eval", "samples_TASK_DATE.jsonl", "results_DATE.json", r"\d{4}-\d\d-\d\dT[\d.-]+")
-LMMS_EVAL = Harness("lmms_eval", "DATE_samples_TASK.jsonl", "DATE_results.json", r"\d{8}_\d{6}")
+LM_EVAL = _Harness("lm_eval", "samples_TASK_DATE.jsonl", "results_DATE.json", r"\d{4}-\d\d-\d\dT[\d.-]+")
+LMMS_EVAL = _Harness("lmms_eval", "DATE_samples_TASK.jsonl", "DATE_results.json", r"\d{8}_\d{6}")
 
 
 class Results(msgspec.Struct, kw_only=True):
@@ -80,16 +80,16 @@ class Results(msgspec.Struct, kw_only=True):
     total_evaluation_time_seconds: float | None = None
 
 
-def read_harness(harness: Harness, paths: Sequence[Path]) -> Iterator[ImportedCase]:
+def read_harness(harness: _Harness, paths: Sequence[Path]) -> Iterator[ImportedCase]:
     """Yield the results of each task in files of samples; a file of results stands for all samples of its date.
 
     Raises DataError if a file is missing or damaged, or if it has no number for each sample.
     """
-    for file in dict.fromkeys(file for path in paths for file in samples_files(harness, path)):
+    for file in dict.fromkeys(file for path in paths for file in _samples_files(harness, path)):
         yield read_samples(harness, file)
 
 
-def samples_files(harness: Harness, path: Path) -> list[Path]:
+def _samples_files(harness: _Harness, path: Path) -> list[Path]:
     """Return the files of samples that a path stands for."""
     if harness.parse_name(harness.samples, path.name):
         return [path]
@@ -105,7 +105,7 @@ def samples_files(harness: Harness, path: Path) -> list[Path]:
     return files
 
 
-def read_samples(harness: Harness, path: Path) -> ImportedCase:
+def read_samples(harness: _Harness, path: Path) -> ImportedCase:
     """Return the results in a file of samples."""
     match = harness.parse_name(harness.samples, path.name)
     assert match is not None
@@ -117,7 +117,7 @@ def read_samples(harness: Harness, path: Path) -> ImportedCase:
             f"{beside} has results of {', '.join(results.results) or 'no task'}. Expected '{name}', as in the name of "
             f"{path.name}: restore the name of the file."
         )
-    lines = [check_line(line, place, expected) for place, line in read_lines(path, expected)]
+    lines = [check_line(line, location, expected) for location, line in read_lines(path, expected)]
     notes: list[str] = []
     metrics = tuple(read_metrics(name, results, lines, notes))
     counts = results.counts.get(name, {})
@@ -137,7 +137,7 @@ def read_samples(harness: Harness, path: Path) -> ImportedCase:
                     version=task_version(config),
                     shots=results.shots.get(name),
                     output_type=config.get("output_type"),
-                    doc_to_text=prompt_template(config),
+                    doc_to_text=_prompt_template(config),
                     generation=config.get("generation_kwargs"),
                     gen_kwargs=results.config.get("gen_kwargs"),
                     model_args=results.config.get("model_args"),
@@ -145,7 +145,7 @@ def read_samples(harness: Harness, path: Path) -> ImportedCase:
                     chat_template_sha=results.chat_template_sha,
                 )
             ),
-            libraries=read_versions(results),
+            libraries=_read_versions(results),
             limit=effective if effective != counts.get("original") else None,
             seconds=results.total_evaluation_time_seconds or 0.0 if len(results.results) == 1 else 0.0,
             notes=tuple(notes),
@@ -160,23 +160,23 @@ def task_version(config: Mapping[str, Any]) -> str:
     return as_text(first.get("version")) if isinstance(first, Mapping) else ""
 
 
-def prompt_template(config: Mapping[str, Any]) -> str:
+def _prompt_template(config: Mapping[str, Any]) -> str:
     """Return the template of the prompt, "" for a function, whose text has an address that changes with each run."""
     template = as_text(config.get("doc_to_text"))
     return "" if template.startswith("<function") else template
 
 
-def read_versions(results: Results) -> dict[str, str]:
+def _read_versions(results: Results) -> dict[str, str]:
     """Return the versions of the tool and of its library."""
     names = ("lm_eval", "lmms_eval", "transformers")
     versions = {name: getattr(results, f"{name}_version") for name in names}
     return {name: version for name, version in versions.items() if version not in (None, *UNKNOWN)}
 
 
-def check_line(line: Line, place: str, expected: str) -> Line:
+def check_line(line: Line, location: str, expected: str) -> Line:
     """Return a line, which has the fields that identify its sample. Raises DataError."""
     if missing := [name for name in ("doc_id", "target", "filtered_resps") if name not in line]:
-        raise DataError(f"{place}: there is no field {', '.join(missing)}. {expected}")
+        raise DataError(f"{location}: there is no field {', '.join(missing)}. {expected}")
     return line
 
 
@@ -226,7 +226,7 @@ def read_answers(lines: Sequence[Line], output_type: str, metrics: Collection[st
         by_document.setdefault(as_text(line["doc_id"]), []).append(line)
     for key, own in by_document.items():
         first = own[0]
-        document = without_addresses(first.get("doc"))
+        document = _without_addresses(first.get("doc"))
         doc: Mapping[str, Any] = document if isinstance(document, Mapping) else {}
         others = {line["filter"]: as_text(read_answer(line, output_type)) for line in own[1:] if "filter" in line}
         yield ImportedAnswer(
@@ -234,29 +234,29 @@ def read_answers(lines: Sequence[Line], output_type: str, metrics: Collection[st
             content=hash_content(document),
             target=as_text(first["target"]),
             prediction=read_answer(first, output_type),
-            response=read_response(first, output_type),
+            response=_read_response(first, output_type),
             cluster=image_of(doc),
             kept={f"doc.{field}": as_text(value) for field, value in doc.items()}
             | {f"filter.{name}": text for name, text in others.items()}
             | {field: as_text(value) for field, value in first.items() if field not in {*OWN_FIELDS, *metrics}}
-            | dict(metric_details(first, metrics)),
+            | dict(_metric_details(first, metrics)),
         )
 
 
-def without_addresses(value: Any) -> Any:
+def _without_addresses(value: Any) -> Any:
     """Return a value of JSON without the addresses in the texts of Python objects, which differ in each process.
 
-    >>> without_addresses({"image": "<PIL.Image.Image image mode=RGB size=8x8 at 0x7F00>", "question": "at 0x7F?"})
+    >>> _without_addresses({"image": "<PIL.Image.Image image mode=RGB size=8x8 at 0x7F00>", "question": "at 0x7F?"})
     {'image': '<PIL.Image.Image image mode=RGB size=8x8>', 'question': 'at 0x7F?'}
     """
     if isinstance(value, Mapping):
-        return {name: without_addresses(part) for name, part in value.items()}
+        return {name: _without_addresses(part) for name, part in value.items()}
     if isinstance(value, list):
-        return [without_addresses(part) for part in value]
+        return [_without_addresses(part) for part in value]
     return ADDRESS.sub(r"\1>", value) if isinstance(value, str) else value
 
 
-def metric_details(line: Line, metrics: Collection[str]) -> Iterator[tuple[str, str]]:
+def _metric_details(line: Line, metrics: Collection[str]) -> Iterator[tuple[str, str]]:
     """Yield what an object that is the value of a metric has beside its score, such as a category."""
     for metric in metrics:
         if isinstance(line.get(metric), Mapping):
@@ -276,22 +276,22 @@ def read_answer(line: Line, output_type: str) -> str:
     """Return the answer that a filter read: the number of the most probable choice, or a text."""
     texts = line["filtered_resps"]
     if output_type in LIKELIHOODS:
-        return str(best_choice(texts)) if output_type == "multiple_choice" and texts else ""
+        return str(_best_choice(texts)) if output_type == "multiple_choice" and texts else ""
     first = texts[0] if isinstance(texts, list) and texts else texts
     return as_text(first[0] if isinstance(first, list) and len(first) == 1 else first)
 
 
-def best_choice(scores: Sequence[Any]) -> int:
+def _best_choice(scores: Sequence[Any]) -> int:
     """Return the number of the choice with the highest log-probability, which lm_eval writes as texts.
 
-    >>> best_choice([["-9.0", "False"], ["-1.0", "False"]])
+    >>> _best_choice([["-9.0", "False"], ["-1.0", "False"]])
     1
     """
     values = [float(score[0]) if isinstance(score, list) else float("-inf") for score in scores]
     return max(range(len(values)), key=values.__getitem__)
 
 
-def read_response(line: Line, output_type: str) -> str:
+def _read_response(line: Line, output_type: str) -> str:
     """Return what the model said: the text of the most probable choice, or the response before the filter."""
     if output_type == "multiple_choice":
         arguments = line.get("arguments")

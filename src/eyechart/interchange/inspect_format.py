@@ -26,13 +26,13 @@ class Score(msgspec.Struct, kw_only=True):
     sample_id: str | int | None = None
 
 
-class Output(msgspec.Struct, kw_only=True):
+class _Output(msgspec.Struct, kw_only=True):
     """The response of the model."""
 
     completion: str = ""
 
 
-class Message(msgspec.Struct, kw_only=True):
+class _Message(msgspec.Struct, kw_only=True):
     """What went wrong."""
 
     message: str = ""
@@ -46,10 +46,10 @@ class Sample(msgspec.Struct, kw_only=True):
     input: Any
     target: Any = ""
     choices: Any = None
-    output: Output = msgspec.field(default_factory=Output)
+    output: _Output = msgspec.field(default_factory=_Output)
     scores: dict[str, Score] | None = None
     metadata: dict[str, Any] = {}
-    error: Message | None = None
+    error: _Message | None = None
     model_usage: dict[str, dict[str, Any]] = {}
     total_time: float | None = None
     working_time: float | None = None
@@ -58,7 +58,7 @@ class Sample(msgspec.Struct, kw_only=True):
     uuid: str | None = None
 
 
-class PrintedMetric(msgspec.Struct, kw_only=True):
+class _PrintedMetric(msgspec.Struct, kw_only=True):
     """A number of the results."""
 
     value: float | None = None
@@ -70,10 +70,10 @@ class PrintedScore(msgspec.Struct, kw_only=True):
     name: str
     scorer: str
     reducer: str | None = None
-    metrics: dict[str, PrintedMetric] = {}
+    metrics: dict[str, _PrintedMetric] = {}
 
 
-class Reduction(msgspec.Struct, kw_only=True):
+class _Reduction(msgspec.Struct, kw_only=True):
     """The value of a scorer for each sample after one reducer of epochs."""
 
     scorer: str
@@ -87,7 +87,7 @@ class Results(msgspec.Struct, kw_only=True):
     scores: list[PrintedScore] = []
 
 
-class DatasetInfo(msgspec.Struct, kw_only=True):
+class _DatasetInfo(msgspec.Struct, kw_only=True):
     """The data set."""
 
     name: str | None = None
@@ -110,7 +110,7 @@ class Evaluation(msgspec.Struct, kw_only=True):
     task_args: dict[str, Any] = {}
     solver: str | None = None
     solver_args: dict[str, Any] | None = None
-    dataset: DatasetInfo
+    dataset: _DatasetInfo
     model: str
     model_args: dict[str, Any] = {}
     model_generate_config: dict[str, Any] = {}
@@ -133,9 +133,9 @@ class Log(msgspec.Struct, kw_only=True):
     eval: Evaluation
     results: Results | None = None
     stats: Stats = msgspec.field(default_factory=Stats)
-    error: Message | None = None
+    error: _Message | None = None
     samples: list[Sample] | None = None
-    reductions: list[Reduction] | None = None
+    reductions: list[_Reduction] | None = None
 
 
 def read_log(path: Path) -> Log:
@@ -153,5 +153,5 @@ def read_log(path: Path) -> Log:
         files = [name for name in archive.names if name.startswith("samples/") and name.endswith(".json")]
         log.samples = [parse_json(archive.read(name), Sample, f"{path}, {name}", REMEDY) for name in files]
         if "reductions.json" in archive.names:
-            log.reductions = parse(archive.read("reductions.json"), list[Reduction])
+            log.reductions = parse(archive.read("reductions.json"), list[_Reduction])
     return log

@@ -23,7 +23,7 @@ from eyechart.interchange.results import (
     metric_name,
     safe_name,
 )
-from eyechart.records import UsageRecord
+from eyechart.results.records import UsageRecord
 
 TOOL = "inspect_ai"
 MEANS = ("accuracy", "mean")  # the metrics that are means of samples
@@ -71,9 +71,9 @@ def read_inspect_log(path: Path) -> ImportedCase:
                 )
             ),
             libraries=evaluation.packages,
-            limit=used_part(evaluation, log.samples),
+            limit=_used_part(evaluation, log.samples),
             seconds=duration(log.stats),
-            usage=read_usage(log.samples),
+            usage=_read_usage(log.samples),
             notes=tuple(notes),
         )
     )
@@ -86,7 +86,7 @@ def read_answer(sample: Sample) -> ImportedAnswer:
     own = {name: as_text(getattr(sample, name)) for name in OWN_FIELDS}
     return ImportedAnswer(
         key=str(sample.id),
-        content=hash_content([without_ids(sample.input), sample.choices]),
+        content=hash_content([_without_ids(sample.input), sample.choices]),
         epoch=sample.epoch - 1,
         target=sample.target if isinstance(sample.target, str) else "; ".join(map(as_text, sample.target or ())),
         prediction=answers[0] if answers else sample.output.completion,
@@ -98,12 +98,12 @@ def read_answer(sample: Sample) -> ImportedAnswer:
     )
 
 
-def without_ids(content: Any) -> Any:
+def _without_ids(content: Any) -> Any:
     """Return the input of a sample without the random ids of its messages."""
     if isinstance(content, list):
-        return [without_ids(part) for part in content]
+        return [_without_ids(part) for part in content]
     if isinstance(content, Mapping):
-        return {name: without_ids(part) for name, part in content.items() if name != "id"}
+        return {name: _without_ids(part) for name, part in content.items() if name != "id"}
     return content
 
 
@@ -123,9 +123,9 @@ def images(content: Any) -> Iterator[str]:
 def read_metrics(log: Log, notes: list[str]) -> Iterator[ImportedMetric]:
     """Yield the metrics that are means over samples, in the order of the results; `notes` gets what is left out."""
     printed = log.results.scores if log.results else []
-    names = [metric_name(score.name, reducer_suffix(score.reducer)) for score in printed]
+    names = [metric_name(score.name, _reducer_suffix(score.reducer)) for score in printed]
     for score, name in zip(printed, names, strict=True):
-        values, words = sample_values(log, score)
+        values, words = _sample_values(log, score)
         if words:
             notes.append(f"{name} is left out: its values are no numbers, such as {words[0]!r}")
             continue
@@ -139,12 +139,12 @@ def read_metrics(log: Log, notes: list[str]) -> Iterator[ImportedMetric]:
         yield ImportedMetric(name=unique, values=values, printed=means[0])
 
 
-def reducer_suffix(reducer: str | None) -> str:
+def _reducer_suffix(reducer: str | None) -> str:
     """Return the name of a reducer of epochs, "" for the mean."""
     return "" if reducer in (None, "mean") else str(reducer)
 
 
-def sample_values(log: Log, score: PrintedScore) -> tuple[dict[str, float], list[str]]:
+def _sample_values(log: Log, score: PrintedScore) -> tuple[dict[str, float], list[str]]:
     """Return the value of each sample that a printed score has, and the values that are no numbers."""
     for reduction in log.reductions or ():
         if (reduction.scorer, reduction.reducer) == (score.scorer, score.reducer):
@@ -193,7 +193,7 @@ def to_number(value: Value) -> float | None:
         return None
 
 
-def used_part(evaluation: Evaluation, samples: Sequence[Sample]) -> int | None:
+def _used_part(evaluation: Evaluation, samples: Sequence[Sample]) -> int | None:
     """Return the number of samples if options or an interruption left some out, None if all were evaluated."""
     number = len({sample.id for sample in samples})
     is_part = evaluation.config.limit is not None or evaluation.config.sample_id is not None
@@ -209,7 +209,7 @@ def duration(stats: Stats) -> float:
     return (ends[1] - ends[0]).total_seconds()
 
 
-def read_usage(samples: Iterable[Sample]) -> UsageRecord | None:
+def _read_usage(samples: Iterable[Sample]) -> UsageRecord | None:
     """Return the tokens of all samples, None if none were counted; a sample is one request."""
     usages = [usage for sample in samples for usage in sample.model_usage.values()]
 

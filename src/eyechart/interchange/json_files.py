@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from eyechart.errors import DataError
-from eyechart.text_files import HEAD, describe_content, utf8_bytes
+from eyechart.files.text_files import HEAD, describe_content, utf8_bytes
 
 T = TypeVar("T")
 
@@ -43,8 +43,8 @@ def read_file(path: Path, remedy: str) -> bytes:
 
 
 def read_lines(path: Path, remedy: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the objects of a file with one JSON object per line, each with its place for messages. Raises DataError."""
+    """Yield the objects of a file with one JSON object per line, each with its file and line. Raises DataError."""
     for number, line in enumerate(read_file(path, remedy).splitlines(), 1):
         if line.strip():
-            place = f"{path}, line {number}"
-            yield place, parse_json(line, dict[str, Any], place, remedy)
+            location = f"{path}, line {number}"
+            yield location, parse_json(line, dict[str, Any], location, remedy)

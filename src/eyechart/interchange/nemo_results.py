@@ -34,7 +34,7 @@ class Benchmark(msgspec.Struct, kw_only=True):
     scores: dict[str, dict[str, Any]] = {}
 
 
-class Bundle(msgspec.Struct, kw_only=True):
+class _Bundle(msgspec.Struct, kw_only=True):
     """The results of one benchmark."""
 
     benchmark: Benchmark
@@ -43,8 +43,8 @@ class Bundle(msgspec.Struct, kw_only=True):
 
 def read_nemo(path: Path) -> ImportedCase:
     """Return the results of a bundle. Raises DataError if it or its lines are missing or damaged."""
-    bundle = parse_json(read_file(path, EXPECTED), Bundle, str(path), EXPECTED)
-    lines = [check_line(line, place) for place, line in read_lines(path.with_name(SAMPLES), EXPECTED)]
+    bundle = parse_json(read_file(path, EXPECTED), _Bundle, str(path), EXPECTED)
+    lines = [check_line(line, location) for location, line in read_lines(path.with_name(SAMPLES), EXPECTED)]
     config, scores = bundle.config, bundle.benchmark.scores
     printed = next((scores[name].get("value") for name in MEANS if name in scores), None)
     values = mean_by_key([(as_text(line["problem_idx"]), float(line[REWARD])) for line in lines])
@@ -64,10 +64,10 @@ def read_nemo(path: Path) -> ImportedCase:
     )
 
 
-def check_line(line: Mapping[str, Any], place: str) -> Mapping[str, Any]:
+def check_line(line: Mapping[str, Any], location: str) -> Mapping[str, Any]:
     """Return a line, which has a problem and a number. Raises DataError."""
     if "problem_idx" not in line or not isinstance(line.get(REWARD), int | float):
-        raise DataError(f"{place}: there is no problem_idx, or no number as {REWARD}. {EXPECTED}")
+        raise DataError(f"{location}: there is no problem_idx, or no number as {REWARD}. {EXPECTED}")
     return line
 
 

@@ -9,30 +9,31 @@ from typing import ClassVar
 
 import numpy as np
 
-from eyechart.data.dataset import Dataset
-from eyechart.data.file_index import whole_file_source
-from eyechart.data.rows import Row
-from eyechart.data.slice_variables import MOST_VALUES, SliceVariable
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.data.dataset.rows import Row
+from eyechart.data.dataset.slice_variables import MOST_VALUES, SliceVariable
+from eyechart.data.index.file_index import whole_file_source
 from eyechart.errors import DataError, UnavailableError
-from eyechart.estimates import Estimate
+from eyechart.evaluation.case_result import CaseResult, bootstrap_means, sample_mean
+from eyechart.evaluation.settings import Case, Settings
+from eyechart.files.folders import run_name
 from eyechart.interchange.results import ImportedCase, hash_content
+from eyechart.messages.suggestions import did_you_mean
+from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Identity
-from eyechart.paths import run_name
 from eyechart.protocol.base import Floats, Ints, Predictions, Protocol, Rows
 from eyechart.protocol.context import Context
-from eyechart.protocol.result import CaseResult, bootstrap_means, sample_mean
-from eyechart.protocol.sample_table import KEPT, SHARED_COLUMNS, shared_cells
-from eyechart.protocol.settings import Case, Settings
-from eyechart.records import OutcomeCounts, Record, UsageRecord
-from eyechart.run_folder import RunFolder, read_git_commit
-from eyechart.spec import ModelSpec, did_you_mean
+from eyechart.results.estimates import Estimate
+from eyechart.results.records import OutcomeCounts, Record, UsageRecord
+from eyechart.results.run_folder import RunFolder, read_git_commit
+from eyechart.results.sample_table import KEPT, SHARED_COLUMNS, shared_cells
 from eyechart.version import __version__
 
 LABELS = "target"  # the label set of every imported metric
 
 
 @dataclass(frozen=True)
-class ImportedPredictions(Predictions):
+class _ImportedPredictions(Predictions):
     """The answers of an imported case; `fields` are the names of the tool's further fields."""
 
     keys: tuple[str, ...]
@@ -42,14 +43,14 @@ class ImportedPredictions(Predictions):
     fields: tuple[str, ...]
 
     @classmethod
-    def of(cls, case: ImportedCase) -> "ImportedPredictions":
+    def of(cls, case: ImportedCase) -> "_ImportedPredictions":
         """Return the predictions of a case. A sample without any value whose answers ended in errors is an error."""
         scored = {key for metric in case.metrics for key in metric.values}
         samples = case.samples
         messages = {answer.key: answer.error for answer in case.answers if answer.error}
         errors = {
-            place: messages[sample.key]
-            for place, sample in enumerate(samples)
+            index: messages[sample.key]
+            for index, sample in enumerate(samples)
             if sample.key in messages and sample.key not in scored
         }
         fields = tuple(dict.fromkeys(name for answer in case.answers for name in answer.kept))
@@ -62,13 +63,13 @@ class ImportedPredictions(Predictions):
     def clusters(self) -> Ints | None:
         """Return the image of each sample (n,), None where no samples share an image."""
         names = [sample.cluster or f"\n{sample.key}" for sample in self.case.samples]
-        places = {name: place for place, name in enumerate(dict.fromkeys(names))}
-        return None if len(places) == len(names) else np.array([places[name] for name in names], np.int64)
+        indices = {name: index for index, name in enumerate(dict.fromkeys(names))}
+        return None if len(indices) == len(names) else np.array([indices[name] for name in names], np.int64)
 
     def primary(self) -> Floats | None:
         """Return the outcome of each sample (n,) under the first metric, None if it is no proportion."""
         values = self.case.values(self.case.metrics[0])
-        return values if is_binary(values) else None
+        return values if _is_binary(values) else None
 
     def count_outcomes(self) -> OutcomeCounts:
         """Return the number of samples of each outcome, 0 correct and wrong if the first metric is no proportion."""
@@ -118,23 +119,23 @@ class ImportedPredictions(Predictions):
         yield from self.case.notes
 
 
-class Imported(Protocol[ImportedPredictions]):
+class Imported(Protocol[_ImportedPredictions]):
     """Results that another tool computed with its own prompts and scorers; nothing can be asked."""
 
     name: ClassVar[str] = "imported"
     requires: ClassVar[tuple[str, ...]] = ()
 
-    def predict(self, context: Context) -> ImportedPredictions:  # noqa: ARG002
+    def predict(self, context: Context) -> _ImportedPredictions:  # noqa: ARG002
         """Raise UnavailableError: there is no model."""
         raise UnavailableError("Results of another tool cannot be asked for again. Import its file: eyechart import")
 
 
-def is_binary(values: Floats) -> bool:
+def _is_binary(values: Floats) -> bool:
     """Return whether all values (n,) are 1, 0 or NaN."""
     return bool(np.isin(values[~np.isnan(values)], (0, 1)).all())
 
 
-def estimates(predictions: ImportedPredictions) -> Iterator[Estimate]:
+def estimates(predictions: _ImportedPredictions) -> Iterator[Estimate]:
     """Yield the mean of each metric over samples, with an interval over images.
 
     A proportion also has a bootstrap, since the same scorer may give partial credit in another run.
@@ -162,10 +163,10 @@ def record_cases(cases: Sequence[ImportedCase], out: Path, command: str, slices:
                 f"{other.source} and {case.source} are both of {case.title}. Expected one file for each benchmark and "
                 "model: import one of them alone, or give it another name with --model or --benchmark."
             )
-    datasets = [make_dataset(case, slices) for case in cases]
+    datasets = [_make_dataset(case, slices) for case in cases]
     folder = RunFolder(out / run_name())
     folder.create()
-    records = [record_case(case, dataset, folder.path, command) for case, dataset in zip(cases, datasets, strict=True)]
+    records = [_record_case(case, dataset, folder.path, command) for case, dataset in zip(cases, datasets, strict=True)]
     for record in records:
         folder.append(record)
     commit = read_git_commit(Path.cwd())
@@ -174,9 +175,9 @@ def record_cases(cases: Sequence[ImportedCase], out: Path, command: str, slices:
     return folder.path
 
 
-def record_case(case: ImportedCase, dataset: Dataset, folder: Path, command: str) -> Record:
+def _record_case(case: ImportedCase, dataset: Dataset, folder: Path, command: str) -> Record:
     """Write the files of a case into the folder of a run, and return its record."""
-    predictions = ImportedPredictions.of(case)
+    predictions = _ImportedPredictions.of(case)
     identity = Identity(
         backend=case.tool,
         name=case.model,
@@ -194,15 +195,15 @@ def record_case(case: ImportedCase, dataset: Dataset, folder: Path, command: str
     return result.write_record(case.seconds, {"eyechart": __version__}, command)
 
 
-def make_dataset(case: ImportedCase, slices: Sequence[str]) -> Dataset:
+def _make_dataset(case: ImportedCase, slices: Sequence[str]) -> Dataset:
     """Return the samples of a case as a data set without images."""
     samples = case.samples
     index = tuple(Row(sample.key, sample.key, hash_content([sample.content, sample.target])) for sample in samples)
-    variables = tuple(slice_variable(case, name) for name in slices)
+    variables = tuple(_slice_variable(case, name) for name in slices)
     return Dataset(case.benchmark, case.split, index, whole_file_source(()), 0, slices=variables)
 
 
-def slice_variable(case: ImportedCase, name: str) -> SliceVariable:
+def _slice_variable(case: ImportedCase, name: str) -> SliceVariable:
     """Return a field of the tool as a variable that divides samples into slices.
 
     Raises DataError for a field that the case does not have, or that has too many values.
@@ -221,5 +222,5 @@ def slice_variable(case: ImportedCase, name: str) -> SliceVariable:
             f"The field '{name}' of {case.source} has {len(values):,} values. Expected at most {MOST_VALUES:,}: name "
             "another field with --slice."
         )
-    places = {value: place for place, value in enumerate(values)}
-    return SliceVariable(name, values, np.array([places.get(text, -1) for text in texts], np.int64))
+    indices = {value: index for index, value in enumerate(values)}
+    return SliceVariable(name, values, np.array([indices.get(text, -1) for text in texts], np.int64))

@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.errors import DataError, SpecError
-from eyechart.records import UsageRecord
-from eyechart.secret_values import SECRET_NAME, hide_secrets
-from eyechart.spec import did_you_mean, parse_alias
+from eyechart.messages.secret_values import SECRET_NAME, hide_secrets
+from eyechart.messages.suggestions import did_you_mean
+from eyechart.models.spec import parse_alias
+from eyechart.results.records import UsageRecord
 
 CLOSE = 1e-6  # the largest difference between a mean of samples and the number that the tool printed
 IMAGE_FIELDS = ("image_id", "img_id", "image_path", "image")  # by which data sets name the image of a question
@@ -128,7 +129,7 @@ def check_case(case: ImportedCase) -> ImportedCase:
                 "remove one of them."
             )
         known.add((answer.key, answer.epoch))
-    used = [finite_metric(metric) for metric in case.metrics]
+    used = [_finite_metric(metric) for metric in case.metrics]
     notes = [contradiction for metric in used if (contradiction := metric.contradiction())]
     notes += [f"{metric.name} is left out: it has no number for any sample" for metric in used if not metric.values]
     metrics = tuple(metric for metric in used if metric.values and not metric.contradiction())
@@ -138,11 +139,11 @@ def check_case(case: ImportedCase) -> ImportedCase:
             f"{case.source} has no metric with a number for each sample.{reason} Expected one whose mean is the "
             "number that the tool prints: choose a metric with a value for each sample, and run the tool again."
         )
-    answers = tuple(sorted(case.answers, key=lambda answer: (natural_order(answer.key), answer.epoch)))
+    answers = tuple(sorted(case.answers, key=lambda answer: (_natural_order(answer.key), answer.epoch)))
     return replace(case, answers=answers, metrics=metrics, notes=(*case.notes, *notes))
 
 
-def finite_metric(metric: ImportedMetric) -> ImportedMetric:
+def _finite_metric(metric: ImportedMetric) -> ImportedMetric:
     """Return a metric without the samples whose value is not a number."""
     return replace(metric, values={key: value for key, value in metric.values.items() if isfinite(value)})
 
@@ -175,7 +176,7 @@ def set_direction(case: ImportedCase, lower: Collection[str]) -> ImportedCase:
     return replace(case, metrics=tuple(changed))
 
 
-def natural_order(key: str) -> list[tuple[int, int, str]]:
+def _natural_order(key: str) -> list[tuple[int, int, str]]:
     """Return what keys are sorted by: numbers within them by value.
 
     >>> sorted(["s-10", "s-9", "a"], key=natural_order)

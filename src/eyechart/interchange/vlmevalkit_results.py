@@ -14,7 +14,7 @@ from typing import Any
 from zipfile import BadZipFile
 
 from eyechart.errors import DataError
-from eyechart.extras import install_command
+from eyechart.files.text_files import utf8_bytes
 from eyechart.interchange.json_files import read_file
 from eyechart.interchange.results import (
     ImportedAnswer,
@@ -26,7 +26,7 @@ from eyechart.interchange.results import (
     image_of,
     safe_name,
 )
-from eyechart.text_files import utf8_bytes
+from eyechart.messages.install_commands import install_command
 
 TOOL = "vlmevalkit"
 EXPECTED = (
@@ -49,9 +49,9 @@ def read_vlmevalkit(path: Path) -> Iterator[ImportedCase]:
     if "index" not in header or not outcome:
         raise DataError(f"{path} has the columns {', '.join(map(str, header)) or 'of no row'}. {EXPECTED}")
     model, benchmark = parse_name(path)
-    printed = read_printed(path)
-    ordered = sorted(rows, key=split_of)
-    for split, own in ((split, [*group]) for split, group in groupby(ordered, key=split_of)):
+    printed = _read_printed(path)
+    ordered = sorted(rows, key=_split_of)
+    for split, own in ((split, [*group]) for split, group in groupby(ordered, key=_split_of)):
         metric = ImportedMetric(
             name=outcome,
             values={as_text(row["index"]): to_number(row[outcome], path) for row in own},
@@ -70,7 +70,7 @@ def read_vlmevalkit(path: Path) -> Iterator[ImportedCase]:
         )
 
 
-def split_of(row: Row) -> str:
+def _split_of(row: Row) -> str:
     """Return the split of a row."""
     return as_text(row.get("split")) or NO_SPLIT
 
@@ -115,19 +115,19 @@ def parse_name(path: Path) -> tuple[str, str]:
     return model, safe_name(stem.removeprefix(model).strip("_"))
 
 
-def read_printed(path: Path) -> dict[str, float]:
+def _read_printed(path: Path) -> dict[str, float]:
     """Return the overall accuracy of each split from the table of accuracies beside a file, {} without one."""
     beside = [file for file in path.parent.glob("*_acc.csv") if path.stem.startswith(file.stem.removesuffix("_acc"))]
     if not beside:
         return {}
     table = max(beside, key=lambda file: len(file.stem))
-    return {split_of(row): to_number(row[OVERALL], table) for row in read_table(table) if row.get(OVERALL)}
+    return {_split_of(row): to_number(row[OVERALL], table) for row in read_table(table) if row.get(OVERALL)}
 
 
 def read_table(path: Path) -> Sequence[Row]:
     """Return the rows of a table. Raises DataError if it is damaged, of another kind, or needs a missing package."""
     if path.suffix == ".xlsx":
-        return read_xlsx(path)
+        return _read_xlsx(path)
     if path.suffix not in SEPARATORS:
         raise DataError(f"{path} has the ending '{path.suffix}'. {EXPECTED}")
     csv.field_size_limit(2**31 - 1)  # a cell may be an image
@@ -138,7 +138,7 @@ def read_table(path: Path) -> Sequence[Row]:
         raise DataError(f"{path} cannot be read ({error}). {EXPECTED}") from error
 
 
-def read_xlsx(path: Path) -> Sequence[Row]:
+def _read_xlsx(path: Path) -> Sequence[Row]:
     """Return the rows of the first sheet of an xlsx file."""
     if find_spec("openpyxl") is None:
         raise DataError(f"{path} needs openpyxl: {install_command('interchange')}, or save the table as .tsv.")

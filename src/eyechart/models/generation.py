@@ -22,4 +22,4 @@ def generate_all(
         if not answers:
             raise
         left = str(error)
-    return [answers.get(place) or Answer("", (), False, left, retry=True) for place in range(len(requests))]
+    return [answers.get(index) or Answer("", (), False, left, retry=True) for index in range(len(requests))]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from eyechart.spec import ModelSpec
+from eyechart.models.spec import ModelSpec
 
 T = TypeVar("T")
 

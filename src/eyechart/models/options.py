@@ -7,9 +7,9 @@ type, default and explanation that `eyechart ls models --options` prints come fr
 from collections.abc import Sequence
 from typing import Any
 
-from eyechart.models import runtime
 from eyechart.models.model_option import AnyOption, ModelOption
-from eyechart.spec import ModelSpec
+from eyechart.models.runtime import torch_runtime
+from eyechart.models.spec import ModelSpec
 
 
 def names_of(options: Sequence[AnyOption]) -> list[str]:
@@ -20,7 +20,7 @@ def names_of(options: Sequence[AnyOption]) -> list[str]:
 def whole_number(name: str, text: str, default: int, least: int = 1) -> ModelOption[int]:
     """Declare a whole number of at least `least`."""
     return ModelOption(
-        name, text, "whole number", str(default), lambda spec: runtime.integer_option(spec, name, default, least)
+        name, text, "whole number", str(default), lambda spec: torch_runtime.integer_option(spec, name, default, least)
     )
 
 
@@ -28,7 +28,7 @@ def optional_whole_number(name: str, text: str, default: str = "", least: int = 
     """Declare a whole number that need not be given; `default` says what then holds."""
 
     def read(spec: ModelSpec) -> int | None:
-        return runtime.integer_option(spec, name, least, least) if name in spec.options else None
+        return torch_runtime.integer_option(spec, name, least, least) if name in spec.options else None
 
     return ModelOption(name, text, "whole number", default, read)
 
@@ -36,21 +36,25 @@ def optional_whole_number(name: str, text: str, default: str = "", least: int = 
 def fraction(name: str, text: str, default: float) -> ModelOption[float]:
     """Declare a number above 0 and at most 1."""
     return ModelOption(
-        name, text, "number from 0 to 1", f"{default:g}", lambda spec: runtime.fraction_option(spec, name, default)
+        name,
+        text,
+        "number from 0 to 1",
+        f"{default:g}",
+        lambda spec: torch_runtime.fraction_option(spec, name, default),
     )
 
 
 def flag(name: str, text: str, default: bool) -> ModelOption[bool]:
     """Declare true or false."""
     shown = str(default).lower()
-    return ModelOption(name, text, "true or false", shown, lambda spec: runtime.flag_option(spec, name, default))
+    return ModelOption(name, text, "true or false", shown, lambda spec: torch_runtime.flag_option(spec, name, default))
 
 
 def optional_flag(name: str, text: str, default: str) -> ModelOption[bool | None]:
     """Declare true or false, which need not be given; `default` says what then holds."""
 
     def read(spec: ModelSpec) -> bool | None:
-        return runtime.flag_option(spec, name, False) if name in spec.options else None
+        return torch_runtime.flag_option(spec, name, False) if name in spec.options else None
 
     return ModelOption(name, text, "true or false", default, read)
 
@@ -59,7 +63,7 @@ def choice(name: str, text: str, choices: Sequence[str], default: str = "", show
     """Declare one of some words; `shown` says what holds where neither is given."""
 
     def read(spec: ModelSpec) -> str:
-        return runtime.choice_option(spec, name, choices) or default
+        return torch_runtime.choice_option(spec, name, choices) or default
 
     return ModelOption(name, text, ", ".join(choices), default or shown, read)
 
@@ -71,7 +75,7 @@ def words(name: str, text: str, default: str = "", type: str = "text", shown: st
 
 def keywords(name: str, text: str) -> ModelOption[dict[str, Any]]:
     """Declare the options NAME.KEY=VALUE, whose values are JSON or text."""
-    return ModelOption(f"{name}.KEY", text, "JSON or text", "", lambda spec: runtime.keyword_options(spec, name))
+    return ModelOption(f"{name}.KEY", text, "JSON or text", "", lambda spec: torch_runtime.keyword_options(spec, name))
 
 
 def declare_from_help(name: str, text: str, type: str) -> ModelOption[str]:  # noqa: A002
@@ -83,7 +87,7 @@ def declare_from_help(name: str, text: str, type: str) -> ModelOption[str]:  # n
 def scale(text: str, default: float, shown: str = "") -> ModelOption[float]:
     """Declare the positive factor of cosines or logits before a softmax."""
     return ModelOption(
-        "scale", text, "number above 0", shown or f"{default:g}", lambda spec: runtime.scale_option(spec, default)
+        "scale", text, "number above 0", shown or f"{default:g}", lambda spec: torch_runtime.scale_option(spec, default)
     )
 
 
@@ -95,6 +99,6 @@ def batch_size(default: int) -> ModelOption[int]:
 DTYPE = choice(
     "dtype",
     "precision of weights and computation",
-    runtime.DTYPES,
+    torch_runtime.DTYPES,
     shown="bfloat16 on a GPU that supports it, else float32",
 )

@@ -16,8 +16,9 @@ from sysconfig import get_paths
 from typing import Any, get_args, get_type_hints
 
 from eyechart.errors import EyechartError, ModelError, SpecError
-from eyechart.models.weight_digests import file_sha256
-from eyechart.spec import ModelSpec, did_you_mean
+from eyechart.messages.suggestions import did_you_mean
+from eyechart.models.spec import ModelSpec
+from eyechart.models.weights.digests import file_sha256
 
 STANDARD_LIBRARY = Path(get_paths()["stdlib"]).resolve()
 MOST_FILES = 1000
@@ -39,13 +40,13 @@ def load_class(target: str) -> Any:
     except ModuleNotFoundError as error:
         absent = str(error.name)
         if module != absent and not module.startswith(f"{absent}."):
-            raise missing_import(target, f"The import of {module}", error) from error
+            raise _missing_import(target, f"The import of {module}", error) from error
         raise ModelError(
             f"'{target}' needs the module {module}, and there is no {absent} in the working folder {here} or among "
             "the installed packages. Correct the name, or run the command where the file is."
         ) from error
     except Exception as error:
-        raise ModelError(f"'{target}': {describe_failure(f'The import of {module}', error)}") from error
+        raise ModelError(f"'{target}': {_describe_failure(f'The import of {module}', error)}") from error
     model_class = getattr(imported, name, None)
     if not inspect.isclass(model_class):
         classes = [word for word, value in vars(imported).items() if inspect.isclass(value)]
@@ -57,31 +58,31 @@ def load_class(target: str) -> Any:
     return model_class
 
 
-def missing_import(subject: str, action: str, error: ModuleNotFoundError) -> ModelError:
+def _missing_import(subject: str, action: str, error: ModuleNotFoundError) -> ModelError:
     """Return the error for a module that the code of the user imports and that is not there."""
     return ModelError(
-        f"'{subject}': {describe_failure(action, error)} Install the package that has the module {error.name}."
+        f"'{subject}': {_describe_failure(action, error)} Install the package that has the module {error.name}."
     )
 
 
-def describe_failure(action: str, error: Exception) -> str:
+def _describe_failure(action: str, error: Exception) -> str:
     """Return a sentence about an error of the user's code, with the last line of that code."""
     if isinstance(error, SyntaxError):
-        place = f" at {error.filename}, line {error.lineno}"
+        location = f" at {error.filename}, line {error.lineno}"
     else:
-        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if is_user_file(frame.filename)]
-        place = f" at {frames[-1].filename}, line {frames[-1].lineno}" if frames else ""
+        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_user_file(frame.filename)]
+        location = f" at {frames[-1].filename}, line {frames[-1].lineno}" if frames else ""
     message = " ".join(str(error).split())
-    return f"{action} failed{place}: {type(error).__name__}{f': {message}' if message else ''}".rstrip(".") + "."
+    return f"{action} failed{location}: {type(error).__name__}{f': {message}' if message else ''}".rstrip(".") + "."
 
 
-def is_user_file(name: str) -> bool:
+def _is_user_file(name: str) -> bool:
     """Return whether a file of a frame is code of the user: no library, and no part of eyechart or of Python."""
     path = Path(name)
-    return not (name.startswith("<") or path.is_relative_to(Path(__file__).parents[1]) or is_installed(path))
+    return not (name.startswith("<") or path.is_relative_to(Path(__file__).parents[1]) or _is_installed(path))
 
 
-def is_installed(path: Path) -> bool:
+def _is_installed(path: Path) -> bool:
     """Return whether a path is below the folder of the installed packages or of the standard library."""
     return not {"site-packages", "dist-packages"}.isdisjoint(path.parts) or path.is_relative_to(STANDARD_LIBRARY)
 
@@ -104,7 +105,7 @@ def make(model_class: Any, spec: ModelSpec, supplied: Mapping[str, Any]) -> Any:
     """
     parameters = inspect.signature(model_class).parameters
     rest = next((parameter.name for parameter in parameters.values() if parameter.kind is parameter.VAR_KEYWORD), "")
-    named, known, types = named_parameters(model_class), option_names(model_class), parameter_types(model_class)
+    named, known, types = named_parameters(model_class), option_names(model_class), _parameter_types(model_class)
     arguments: dict[str, Any] = {}
     for name, text in spec.options.items():
         if name in named and name in known:
@@ -124,9 +125,9 @@ def make(model_class: Any, spec: ModelSpec, supplied: Mapping[str, Any]) -> Any:
     except EyechartError:
         raise
     except ModuleNotFoundError as error:
-        raise missing_import(str(spec), action, error) from error
+        raise _missing_import(str(spec), action, error) from error
     except Exception as error:
-        raise ModelError(f"'{spec}': {describe_failure(action, error)}") from error
+        raise ModelError(f"'{spec}': {_describe_failure(action, error)}") from error
 
 
 def option_names(model_class: Any) -> set[str]:
@@ -145,7 +146,7 @@ def named_parameters(model_class: Any) -> set[str]:
     }
 
 
-def parameter_types(model_class: Any) -> Mapping[str, type]:
+def _parameter_types(model_class: Any) -> Mapping[str, type]:
     """Return the types of the annotated parameters of a constructor, as far as an option can be converted to them."""
     try:
         hints = get_type_hints(model_class.__init__)
@@ -164,7 +165,7 @@ def convert(spec: ModelSpec, name: str, kind: type, text: str) -> Any:
         raise SpecError(f"'{spec}' has {name}={text}. Expected {expected}.") from None
 
 
-def read_flag(text: str) -> bool:
+def _read_flag(text: str) -> bool:
     """Return whether a text is true. Raises ValueError for anything but true and false."""
     if text.lower() not in ("true", "false"):
         raise ValueError(text)
@@ -172,7 +173,7 @@ def read_flag(text: str) -> bool:
 
 
 CONVERTERS: Mapping[type, tuple[Callable[[str], Any], str]] = {
-    bool: (read_flag, "true or false"),
+    bool: (_read_flag, "true or false"),
     int: (int, "a whole number"),
     float: (float, "a number"),
     str: (str, "text"),
@@ -185,15 +186,15 @@ def find_owner(model_class: Any, spec: ModelSpec) -> str:
 
     Of a folder with many files, such as a data set, the first ones are read, and the others are known by their size.
     """
-    facts = [str(spec), *source_digests(model_class)]
+    facts = [str(spec), *_source_digests(model_class)]
     for text in (*spec.arguments, *spec.options.values()):
         path = Path(text or "no file").expanduser()
-        for number, file in enumerate(sorted(place for place in (path, *path.rglob("*")) if place.is_file())):
+        for number, file in enumerate(sorted(index for index in (path, *path.rglob("*")) if index.is_file())):
             facts += [str(file), file_sha256(file) if number < MOST_FILES else str(file.stat().st_size)]
     return sha256("\n".join(facts).encode(errors="surrogateescape")).hexdigest()
 
 
-def source_digests(model_class: Any) -> list[str]:
+def _source_digests(model_class: Any) -> list[str]:
     """Return the digests of the modules of a class and of its base classes, with what these import from beside them.
 
     Of installed packages, that of the class itself alone is read: the versions of libraries belong into the identity.
@@ -203,27 +204,27 @@ def source_digests(model_class: Any) -> list[str]:
     for base in model_class.__mro__:
         file = getattr(sys.modules.get(base.__module__), "__file__", None)
         top = base.__module__.partition(".")[0]
-        if file and top != "eyechart" and (top == own or not is_installed(Path(file))):
+        if file and top != "eyechart" and (top == own or not _is_installed(Path(file))):
             path = Path(file).resolve()
             depth = len(base.__module__.split(".")) - (path.name != "__init__.py")
-            collect_sources(path, path.parents[depth], own, sources)
+            _collect_sources(path, path.parents[depth], own, sources)
     return [sha256(path.read_bytes()).hexdigest() for path in sorted(sources)]
 
 
-def collect_sources(file: Path, root: Path, own: str, sources: set[Path]) -> None:
+def _collect_sources(file: Path, root: Path, own: str, sources: set[Path]) -> None:
     """Add a file and all that it imports below a root to some sources; among installed packages, its own package."""
     if file in sources or file.suffix != ".py" or not file.is_file():
         return
     sources.add(file)
-    for name in imported_names(file, root):
-        if is_installed(root) and name.partition(".")[0] != own:
+    for name in _imported_names(file, root):
+        if _is_installed(root) and name.partition(".")[0] != own:
             continue
-        place = root.joinpath(*name.split("."))
-        for path in (place.with_suffix(".py"), place / "__init__.py"):
-            collect_sources(path.resolve(), root, own, sources)
+        location = root.joinpath(*name.split("."))
+        for path in (location.with_suffix(".py"), location / "__init__.py"):
+            _collect_sources(path.resolve(), root, own, sources)
 
 
-def imported_names(file: Path, root: Path) -> Iterator[str]:
+def _imported_names(file: Path, root: Path) -> Iterator[str]:
     """Yield the absolute names that a file imports: of modules, or of what is in them."""
     try:
         tree = ast.parse(file.read_bytes())

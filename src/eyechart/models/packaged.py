@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from eyechart.models.spec import ModelSpec
 from eyechart.samples.files import packaged
-from eyechart.spec import ModelSpec
 
 PACKAGED_MODELS: Mapping[str, tuple[str, ...]] = {
     "open_clip": ("toybox-clip", "toybox-clip-b"),
@@ -16,7 +16,7 @@ PACKAGED_MODELS: Mapping[str, tuple[str, ...]] = {
 def packaged_folder(spec: ModelSpec) -> Path | None:
     """Return the folder of the packaged model that a specification names, if it names one.
 
-    >>> from eyechart.spec import parse_spec
+    >>> from eyechart.models.spec import parse_spec
     >>> packaged_folder(parse_spec("vllm[toybox-mllm]")).name, packaged_folder(parse_spec("vllm[./toybox-mllm]"))
     ('toybox-mllm', None)
     """

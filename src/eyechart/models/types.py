@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from eyechart.models.model_option import AnyOption
-from eyechart.spec import ModelSpec
+from eyechart.models.spec import ModelSpec
 
 Floats = NDArray[np.float32]
 Until = Literal["end", "unique"]

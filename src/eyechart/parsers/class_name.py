@@ -21,7 +21,7 @@ def parse(text: str, names: Sequence[str]) -> ParseResult[int]:
     (ParseResult(strict=None, lenient=1), ParseResult(strict=None, lenient=None))
     """
     exact, alike = name_indices(tuple(names))
-    return ParseResult.with_fallback(exact.get(casefolded(text)), lambda: parse_lenient(text, alike))
+    return ParseResult.with_fallback(exact.get(casefolded(text)), lambda: _parse_lenient(text, alike))
 
 
 def casefolded(text: str) -> str:
@@ -29,7 +29,7 @@ def casefolded(text: str) -> str:
     return text.strip().casefold()
 
 
-def parse_lenient(text: str, alike: Mapping[str, int]) -> int | None:
+def _parse_lenient(text: str, alike: Mapping[str, int]) -> int | None:
     """Return the index of the name that is the whole text, or the whole text after an introduction."""
     answer = answer_text(text)
     return single_value(alike.get(name_key(part)) for part in (text, answer, strip_lead(answer)[0]))

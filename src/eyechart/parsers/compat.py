@@ -50,10 +50,10 @@ def _mill_strip(text: str) -> str:
 def _mill_option(text: str, letters: str, options: Sequence[str]) -> int | None:
     """Return the option of the first pattern that matches; of several matches the last one in the text."""
     low = text.lower()
-    for cue, place in (("({})", "({})"), ("{} ", " {} "), ("{}.", " {} ")):
+    for cue, index in (("({})", "({})"), ("{} ", " {} "), ("{}.", " {} ")):
         if any(cue.format(letter) in text for letter in letters):
             return _last_occurrence(
-                text, [place.format(letter) if cue.format(letter) in text else None for letter in letters]
+                text, [index.format(letter) if cue.format(letter) in text else None for letter in letters]
             )
     named = [option.lower() if option.lower() in low and len(text.split()) > 5 else None for option in options]
     return _last_occurrence(low, named) if any(name is not None for name in named) else None

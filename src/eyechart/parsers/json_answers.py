@@ -61,23 +61,23 @@ def unwrap(text: str, keys: Set[str] = ANSWERS) -> str:
     >>> unwrap('{"answer": "zebra"}'), unwrap("{'class': 'zebra', 'confidence': 0.9}", NAMES), unwrap("zebra")
     ('zebra', 'zebra', 'zebra')
     """
-    answers = single_answers(text, keys)
+    answers = _single_answers(text, keys)
     return text if answers is None else answers.pop() if len(answers) == 1 else ""
 
 
-def single_answers(text: str, keys: Set[str]) -> set[str] | None:
+def _single_answers(text: str, keys: Set[str]) -> set[str] | None:
     """Return the different answers of a text that is one flat JSON object, None if it is none or has unknown keys."""
     match = OBJECT.fullmatch(remove_thinking(text).strip())
     tokens = list(tokenize(match[1])) if match else []
     if [token.kind for token in tokens if token.kind in ("{", "}", "broken")] != ["{", "}"]:
         return None
     answers = set[str | None]()
-    for place in range(1, len(tokens) - 1):
-        if _kind(tokens, place + 1) == ":" and _kind(tokens, place - 1) in ("{", ","):
-            name = "_".join(fold(tokens[place].text).replace("-", " ").split())
+    for index in range(1, len(tokens) - 1):
+        if _kind(tokens, index + 1) == ":" and _kind(tokens, index - 1) in ("{", ","):
+            name = "_".join(fold(tokens[index].text).replace("-", " ").split())
             if name not in keys | REASONS:
                 return None
-            answers |= {_value(tokens, place + 2)} if name in keys else set()
+            answers |= {_value(tokens, index + 2)} if name in keys else set()
     return {answer for answer in answers if answer is not None} if answers and None not in answers else None
 
 
@@ -93,22 +93,22 @@ class _Pairs:
 def _lenient(text: str, keys: Sequence[str]) -> Answers | None:
     expected = {fold(key).strip(): key for key in keys}
     values_by_key: dict[str, set[str | None]] = {key: set() for key in keys}
-    for name, value in answer_pairs(list(tokenize(text)), expected):
+    for name, value in _answer_pairs(list(tokenize(text)), expected):
         values_by_key[expected[name]].add(value)
     answers = {key: values.pop() if len(values) == 1 else None for key, values in values_by_key.items()}
     return answers if any(value is not None for value in answers.values()) else None
 
 
-def answer_pairs(tokens: Sequence[Token], expected: Iterable[str]) -> Iterator[tuple[str, str | None]]:
+def _answer_pairs(tokens: Sequence[Token], expected: Iterable[str]) -> Iterator[tuple[str, str | None]]:
     """Yield the expected keys with their values; pairs nested in the object of an expected key are skipped."""
     known, dead, depth = frozenset(expected), 0, 0
-    for place, token in enumerate(tokens):
+    for index, token in enumerate(tokens):
         depth += (token.kind in OPEN) - (token.kind in CLOSE)
         dead = 0 if token.kind in CLOSE and depth < dead else dead
-        name = _name(token, known) if _kind(tokens, place + 1) == ":" and not dead else None
+        name = _name(token, known) if _kind(tokens, index + 1) == ":" and not dead else None
         if name is not None:
-            dead = depth + 1 if _kind(tokens, place + 2) in OPEN else 0
-            yield name, _value(tokens, place + 2)
+            dead = depth + 1 if _kind(tokens, index + 2) in OPEN else 0
+            yield name, _value(tokens, index + 2)
 
 
 def _name(token: Token, known: frozenset[str]) -> str | None:
@@ -118,15 +118,15 @@ def _name(token: Token, known: frozenset[str]) -> str | None:
     return next((name for name in (text, bare) if name in known), None)
 
 
-def _value(tokens: Sequence[Token], place: int) -> str | None:
+def _value(tokens: Sequence[Token], index: int) -> str | None:
     """Return the complete string or integer at a position, or the only item of a list."""
-    if _kind(tokens, place) == "[":
-        return _value(tokens, place + 1) if _kind(tokens, place + 2) == "]" else None
-    ends = _kind(tokens, place + 1)
-    if _kind(tokens, place) == "string" and (ends in (",", "}", "]", "") or _kind(tokens, place + 2) == ":"):
-        return tokens[place].text
-    return tokens[place].text if _kind(tokens, place) == "integer" and ends in (",", "}", "]") else None
+    if _kind(tokens, index) == "[":
+        return _value(tokens, index + 1) if _kind(tokens, index + 2) == "]" else None
+    ends = _kind(tokens, index + 1)
+    if _kind(tokens, index) == "string" and (ends in (",", "}", "]", "") or _kind(tokens, index + 2) == ":"):
+        return tokens[index].text
+    return tokens[index].text if _kind(tokens, index) == "integer" and ends in (",", "}", "]") else None
 
 
-def _kind(tokens: Sequence[Token], place: int) -> str:
-    return tokens[place].kind if place < len(tokens) else ""
+def _kind(tokens: Sequence[Token], index: int) -> str:
+    return tokens[index].kind if index < len(tokens) else ""

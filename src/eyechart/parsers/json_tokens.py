@@ -31,21 +31,21 @@ def tokenize(text: str) -> Iterator[Token]:
     >>> [token.kind for token in tokenize("Sure: {'a': 12, \"b")]
     ['{', 'string', ':', 'integer', ',', 'broken']
     """
-    place = min((start for start in map(text.find, "{｛") if start >= 0), default=len(text))
-    while place < len(text):
-        place, token = _next(text, place)
+    index = min((start for start in map(text.find, "{｛") if start >= 0), default=len(text))
+    while index < len(text):
+        index, token = _next(text, index)
         if token:
             yield token
 
 
-def _next(text: str, place: int) -> tuple[int, Token | None]:
-    letter = text[place]
+def _next(text: str, index: int) -> tuple[int, Token | None]:
+    letter = text[index]
     if sign := SIGNS.get(letter):
-        return place + 1, Token(sign, letter)
+        return index + 1, Token(sign, letter)
     if letter in CLOSING:
-        return _string(text, place)
-    bare = BARE.match(text, place)
-    return (bare.end(), _bare(bare[0])) if bare else (place + 1, None)
+        return _string(text, index)
+    bare = BARE.match(text, index)
+    return (bare.end(), _bare(bare[0])) if bare else (index + 1, None)
 
 
 def _bare(word: str) -> Token:
@@ -54,20 +54,20 @@ def _bare(word: str) -> Token:
 
 def _string(text: str, start: int) -> tuple[int, Token]:
     """Return the end of the string that starts here, and its token."""
-    place = start + 1
-    while place < len(text) and text[place] not in "\r\n":
-        if text[place] == "\\":
-            place += 2
-        elif text[place] in CLOSING[text[start]] and _closes(text, place):
-            return place + 1, Token("string", _unescaped(text[start + 1 : place]))
+    index = start + 1
+    while index < len(text) and text[index] not in "\r\n":
+        if text[index] == "\\":
+            index += 2
+        elif text[index] in CLOSING[text[start]] and _closes(text, index):
+            return index + 1, Token("string", _unescaped(text[start + 1 : index]))
         else:
-            place += 1
-    return place, Token("broken", text[start:place])
+            index += 1
+    return index, Token("broken", text[start:index])
 
 
-def _closes(text: str, place: int) -> bool:
+def _closes(text: str, index: int) -> bool:
     """Return whether a quote ends its string; an apostrophe does so only if JSON punctuation follows."""
-    return text[place].translate(MARKS) != "'" or ENDS_SINGLE.match(text, place + 1) is not None
+    return text[index].translate(MARKS) != "'" or ENDS_SINGLE.match(text, index + 1) is not None
 
 
 def _unescaped(raw: str) -> str:

@@ -21,7 +21,7 @@ COPULA = re.compile(r"(?<=[a-z0-9)])(?:です|입니다| है)(?=[.\s]|\Z)")
 
 
 def translate_introductions(text: str) -> str:
-    """Return a normalized text with "answer: " in place of what introduces an answer in another language.
+    """Return a normalized text with "answer: " instead of what introduces an answer in another language.
 
     >>> translate_introductions("die antwort ist b."), translate_introductions("答えは3です")
     ('answer: b.', 'answer: 3')

@@ -81,13 +81,13 @@ def _unwrapped_maths(match: re.Match[str]) -> str:
 
 def _unboxed(text: str, states: Callable[[str], bool]) -> str:
     """Return the text with the content of each box in its sentence, or as a statement on a line of its own."""
-    parts, place = list[str](), 0
+    parts, index = list[str](), 0
     for match in BOXED.finditer(text):
-        line = text[max(place, match.start() - LONGEST) : match.start()]
+        line = text[max(index, match.start() - LONGEST) : match.start()]
         before = MACROS.sub(" ", line[max(line.rfind("\n"), 0) :]).strip()
         ends = match[2] in tuple(".!") or BOX_ENDS.match(text, match.end()) is not None
-        alone = before and ends and ("\n" in line or not place) and states(before)
+        alone = before and ends and ("\n" in line or not index) and states(before)
         content = match[1].strip()
-        parts += [text[place : match.start()], f"\nanswer: {content}\n" if alone else f" {content}{match[2]} "]
-        place = match.end()
-    return "".join([*parts, text[place:]])
+        parts += [text[index : match.start()], f"\nanswer: {content}\n" if alone else f" {content}{match[2]} "]
+        index = match.end()
+    return "".join([*parts, text[index:]])

@@ -28,15 +28,15 @@ def find_numbers(words: Sequence[str]) -> Iterator[tuple[int | None, int, int]]:
     >>> list(find_numbers(["twenty", "one", "or", "2.5"]))
     [(21, 0, 2), (None, 3, 4)]
     """
-    place = 0
-    while place < len(words):
-        first, second = words[place], words[place + 1] if place + 1 < len(words) else ""
+    index = 0
+    while index < len(words):
+        first, second = words[index], words[index + 1] if index + 1 < len(words) else ""
         if first in TENS and 0 < SMALL.get(second, 0) < 10:
-            yield TENS[first] + SMALL[second], place, place + 2
-            place += 1
+            yield TENS[first] + SMALL[second], index, index + 2
+            index += 1
         elif first in COUNTS or any(letter.isdigit() for letter in first):
-            yield (COUNTS[first] if first in COUNTS else _digits(first)), place, place + 1
-        place += 1
+            yield (COUNTS[first] if first in COUNTS else _digits(first)), index, index + 1
+        index += 1
 
 
 def _digits(word: str) -> int | None:

@@ -55,7 +55,7 @@ PART_OF = (("of", "which"), ("of", "whom"), ("of", "them"))
 BOUNDED = re.compile(r"[(,;-] ?(?:at least|at most|or more|or fewer|minimum|maximum)\b")
 
 
-class Mention(NamedTuple):
+class _Mention(NamedTuple):
     """A number with the words of its clause, its start and end among them, and the punctuation before the clause.
 
     `sign` is "" if the clause starts a sentence; `value` is None for a word with digits that is not a count.
@@ -135,8 +135,8 @@ def _stated_count(answer: str) -> int | None:
     if len(items) > first.value or (inner and _sum(inner) != first.value):
         return None
     words = first.clause[first.end :]
-    place = not PLACES.isdisjoint(words) or (_is_subject(first) and IN_ALL.isdisjoint(words))
-    return first.value if _enumerate_only(later, first.value, place) else None
+    one_location = not PLACES.isdisjoint(words) or (_is_subject(first) and IN_ALL.isdisjoint(words))
+    return first.value if _enumerate_only(later, first.value, one_location) else None
 
 
 def has_items(answer: str) -> bool:
@@ -163,7 +163,7 @@ def _without_list(answer: str) -> tuple[str, list[str]]:
     return ("\n".join(outside), items) if in_order else (answer, [])
 
 
-def _first_and_later(statement: str) -> tuple[Mention | None, list[Mention]]:
+def _first_and_later(statement: str) -> tuple[_Mention | None, list[_Mention]]:
     """Return the first number, None if a vague word comes before it, and the later numbers."""
     mentions = list(_mentions(statement))
     if not mentions:
@@ -173,23 +173,23 @@ def _first_and_later(statement: str) -> tuple[Mention | None, list[Mention]]:
     return None if vague else mentions[0], mentions[1:]
 
 
-def _mentions(answer: str) -> Iterator[Mention]:
+def _mentions(answer: str) -> Iterator[_Mention]:
     for sentence in split_sentences(answer):
         parts = ["", *CLAUSE.split(sentence)]
         for sign, clause in zip(parts[::2], parts[1::2], strict=True):
             words = tuple(split_words(clause))
             for value, start, end in find_numbers(words):
-                yield Mention(value, words, start, end, sign.strip())
+                yield _Mention(value, words, start, end, sign.strip())
 
 
-def _is_open(mention: Mention) -> bool:
+def _is_open(mention: _Mention) -> bool:
     """Return whether a number does not state a count: it is vague, a bound, a part of a count, or a pronoun."""
     bounded = is_bounded(mention.clause, mention.start, mention.end)
     part = mention.follows == "of" or (mention.start == 0 and mention.follows in ITEM_VERBS)
     return bounded or part or _is_pronoun(mention) or not VAGUE.isdisjoint(mention.clause)
 
 
-def _is_pronoun(mention: Mention) -> bool:
+def _is_pronoun(mention: _Mention) -> bool:
     """Return whether a number is the 'one' of 'the other one' or 'a brown one', or an ordinal."""
     if mention.first_word != "one":
         return ORDINAL.fullmatch(mention.first_word) is not None
@@ -201,20 +201,20 @@ def _is_pronoun(mention: Mention) -> bool:
     return not POINTS_OUT.isdisjoint(near)
 
 
-def _enumerate_only(later: Sequence[Mention], count: int, place: bool) -> bool:
-    """Return whether later numbers only enumerate the count; `place` says that the count may cover one place only."""
+def _enumerate_only(later: Sequence[_Mention], count: int, one_location: bool) -> bool:
+    """Return whether later numbers only enumerate the count; `one_location`: the count may cover one location only."""
     rest = [mention for mention in later if not (_is_pronoun(mention) or _is_part(mention, count))]
     if all(mention.value == count and not _is_item(mention) for mention in rest):
         return True
     if rest[0].sign in (":", "(", "-", ";"):
         return _sum(rest) == count
-    if place or not all(_is_item(mention) for mention in rest) or (rest[0].start and rest[0].sign == ""):
+    if one_location or not all(_is_item(mention) for mention in rest) or (rest[0].start and rest[0].sign == ""):
         return False
     alone = rest[0].sign == "" and all(mention.clause[: mention.start] in ((), ("and",)) for mention in rest)
     return _sum(rest) == count or (alone and 0 < _sum(rest) < count)
 
 
-def _is_part(mention: Mention, count: int) -> bool:
+def _is_part(mention: _Mention, count: int) -> bool:
     """Return whether a number is a part of a count, as in 'two of them', 'including two' or 'no other'."""
     if mention.value is None or mention.value > count:
         return False
@@ -225,16 +225,16 @@ def _is_part(mention: Mention, count: int) -> bool:
     return mention.follows == "of" or (mention.value == 0 and mention.follows in OTHERS)
 
 
-def _is_item(mention: Mention) -> bool:
+def _is_item(mention: _Mention) -> bool:
     """Return whether a number refers to objects that were counted before: 'one is', 'one on the left', 'one dog is'."""
     verb = mention.follows in ITEM_VERBS or mention.follows.endswith("ing")
     return verb or mention.follows in ITEM_PLACES or (mention.sign == "" and _is_subject(mention))
 
 
-def _is_subject(mention: Mention) -> bool:
+def _is_subject(mention: _Mention) -> bool:
     """Return whether a number is the subject of its clause, as in 'one dog is'."""
     return mention.start == 0 and not ITEM_VERBS.isdisjoint(mention.clause[mention.end + 1 : mention.end + 2])
 
 
-def _sum(mentions: Sequence[Mention]) -> int:
+def _sum(mentions: Sequence[_Mention]) -> int:
     return sum(-(10**9) if mention.value is None else mention.value for mention in mentions)

@@ -18,12 +18,13 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.estimates import Estimate
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.models.spec import ModelSpec
 from eyechart.protocol.context import Context
 from eyechart.protocol.options import Option, OptionValues, RequestedValues
-from eyechart.records import Metric as MetricRecord
-from eyechart.records import OutcomeCounts, Reported, UsageRecord
-from eyechart.spec import ModelSpec
+from eyechart.results.estimates import Estimate
+from eyechart.results.records import Metric as MetricRecord
+from eyechart.results.records import OutcomeCounts, Reported, UsageRecord
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -55,7 +56,7 @@ class Predictions(ABC):
     def samples(self) -> Rows:
         """Yield the sample table: a header that begins with `SHARED_COLUMNS`, then one row per sample.
 
-        The cells of these columns come from `shared_cells` of `protocol.sample_table`.
+        The cells of these columns come from `shared_cells` of `results.sample_table`.
         """
 
     def files(self) -> dict[str, Rows]:
@@ -106,6 +107,8 @@ class Protocol(ABC, Generic[P]):
     `replay[…,of=…]` by which a file of completions declares that it answers this protocol, "" if there is none.
     `options` are declared here and set with `--eye-set`. `source` is the publication that defines the protocol.
     `metrics` are computed by `eyechart.evaluate` if no others are given; under pytest the test function names them.
+    `prompt_kinds` are the kinds of question that the prompts of a case ask, in the order of its variant; "" for the
+    only one.
     """
 
     name: ClassVar[str]
@@ -114,6 +117,7 @@ class Protocol(ABC, Generic[P]):
     options: ClassVar[tuple[Option, ...]] = ()
     source: ClassVar[str] = ""
     metrics: "ClassVar[tuple[Metric[Any], ...]]" = ()
+    prompt_kinds: ClassVar[tuple[str, ...]] = ("",)
 
     def supports(self, capabilities: Collection[str]) -> bool:
         """Return whether a model can run under this protocol.
@@ -205,6 +209,19 @@ class Protocol(ABC, Generic[P]):
         Raises:
             AbsentError: If data of the case are missing: the case is skipped, and fails under `--eye-strict`.
         """
+
+    def prompt_slots(self, text: str, variant: Mapping[str, str], dataset: Dataset | None) -> dict[str, str]:  # noqa: ARG002
+        """Return the values of a prompt's slots that are the same for all images, so that a page can show them.
+
+        Args:
+            text: The prompt before its slots are filled.
+            variant: The settings of the case, as its record has them.
+            dataset: The data set of the case, None where it cannot be opened.
+
+        Returns:
+            The value of each slot that is known, by the name of the slot.
+        """
+        return {}
 
     def reported(self, split: str, model: ModelSpec, metrics: Sequence[MetricRecord]) -> Reported | None:  # noqa: ARG002
         """Return the published value for a split and a model, None if there is none.

@@ -4,14 +4,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from eyechart.data.class_names import check_class_count, check_unique
-from eyechart.data.dataset import Dataset
-from eyechart.data.equivalences import LabelPolicy
-from eyechart.data.labels import LabelSet
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.data.dataset.label_sets import LabelSet
+from eyechart.data.labels.class_names import check_class_count, check_unique
+from eyechart.data.labels.equivalences import LabelPolicy
 from eyechart.errors import ModelError, SpecError
-from eyechart.inference.request_batches import Generate
-from eyechart.inference.responses import ReplayedResponses, Responses
-from eyechart.inference.runner import Runner
+from eyechart.inference.requests.text_requests import Generate
+from eyechart.inference.runner.runner import Runner
+from eyechart.inference.store.responses import ReplayedResponses, Responses
 from eyechart.models.types import (
     Classifier,
     Encoder,
@@ -37,10 +37,10 @@ def refuse_model(spec: str) -> Model:
     raise SpecError(f"The model '{spec}' cannot be created in this context.")
 
 
-def refuse_split(benchmark: str, split: str) -> Dataset:
+def _refuse_split(benchmark: str, split: str) -> Dataset:
     """Raise SpecError: the context cannot open splits.
 
-    >>> refuse_split("imagenet", "val")
+    >>> _refuse_split("imagenet", "val")
     Traceback (most recent call last):
     eyechart.errors.SpecError: The split 'imagenet/val' cannot be opened in this context.
     """
@@ -69,9 +69,9 @@ class Context:
     options: OptionValues
     label_sets: Sequence[LabelSet] = ()
     get_model: Callable[[str], Model] = refuse_model
-    open_split: Callable[[str, str], Dataset] = refuse_split
+    open_split: Callable[[str, str], Dataset] = _refuse_split
     release_model: Callable[[str], None] = lambda _: None
-    open_whole_split: Callable[[str, str], Dataset] = refuse_split
+    open_whole_split: Callable[[str, str], Dataset] = _refuse_split
     describe_models: Callable[[bool], Identity] | None = None
     spec: str = ""
     templates: str | None = None

@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from eyechart.errors import SpecError
-from eyechart.spec import did_you_mean, split_outside_brackets
+from eyechart.messages.suggestions import did_you_mean
+from eyechart.models.spec import split_outside_brackets
 
 SET = "--eye-set"
 OptionValues = Mapping[str, str]  # the value of every option of a protocol
@@ -114,10 +115,10 @@ class OptionSetting:
         return cls(protocol, option.replace("-", "_"), values)
 
 
-def check_prompt(value: str, _: str | None) -> None:
+def _check_prompt(value: str, _: str | None) -> None:
     """Raise DataError for a prompt that is neither packaged nor a file.
 
-    >>> check_prompt("own", None)
+    >>> _check_prompt("own", None)
     """
     from eyechart.protocol.prompts import get_prompt
 
@@ -127,7 +128,7 @@ def check_prompt(value: str, _: str | None) -> None:
 
 OWN = "own"
 PROMPT = Option(
-    "prompt", "a packaged prompt or a toml file that replaces the protocol's own prompt", OWN, check=check_prompt
+    "prompt", "a packaged prompt or a toml file that replaces the protocol's own prompt", OWN, check=_check_prompt
 )
 AUTO = "auto"
 THINKING_TOKENS = 8192

@@ -10,11 +10,12 @@ from pathlib import Path
 import msgspec
 
 from eyechart.errors import DataError
-from eyechart.spec import did_you_mean
-from eyechart.text_files import plain_text
+from eyechart.files.text_files import plain_text
+from eyechart.messages.suggestions import did_you_mean
 
 FOLDER = Path(__file__).with_name("prompts")
 SLOTS = ("class_list", "dynamic_choices", "category", "other", "said", "reason_list")
+NAMED = re.compile(r"([\w.-]+) \(([0-9a-f]{8})\)")  # as a variant names a prompt: "existence (82107dae)"
 _SLOT = re.compile(r"\{([A-Za-z_]\w*)\}")
 
 

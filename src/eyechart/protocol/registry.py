@@ -14,29 +14,29 @@ from importlib.metadata import entry_points
 from pkgutil import resolve_name
 
 from eyechart.errors import SpecError
+from eyechart.messages.suggestions import did_you_mean
 from eyechart.protocol.base import Predictions, Protocol
-from eyechart.spec import did_you_mean
 
 GROUP = "eyechart.protocols"
 PACKAGED: Mapping[str, str] = {
-    "zero_shot": "eyechart.classification.zero_shot:ZeroShot",
-    "supervised": "eyechart.classification.supervised:Supervised",
-    "knn": "eyechart.classification.knn:KNearestNeighbours",
-    "replay": "eyechart.classification.replay:ReplayedAnswers",
-    "mcq": "eyechart.classification.multiple_choice:MillMCQ",
-    "closed_world": "eyechart.classification.closed_world:ClosedWorld",
-    "closed_world_plus": "eyechart.classification.closed_world:ClosedWorldPlus",
-    "open_world": "eyechart.classification.open_world:OpenWorld",
-    "multiple_choice": "eyechart.classification.multiple_choice:MultipleChoice",
-    "posterior": "eyechart.classification.posterior:Posterior",
-    "existence": "eyechart.oodbench.existence:Existence",
-    "progression": "eyechart.oodbench.progression:Progression",
-    "detection": "eyechart.oodbench.detection:Detection",
-    "distribution": "eyechart.oodbench.distribution:Distribution",
-    "species": "eyechart.realbirdid.species:Species",
-    "flat_list": "eyechart.realbirdid.flat_list:FlatList",
-    "free_form": "eyechart.realbirdid.free_form:FreeForm",
-    "abstention": "eyechart.realbirdid.abstention:Abstention",
+    "zero_shot": "eyechart.classification.protocols.zero_shot:ZeroShot",
+    "supervised": "eyechart.classification.protocols.supervised:Supervised",
+    "knn": "eyechart.classification.protocols.knn:KNearestNeighbours",
+    "replay": "eyechart.classification.protocols.replay:ReplayedAnswers",
+    "mcq": "eyechart.classification.protocols.multiple_choice:MillMCQ",
+    "closed_world": "eyechart.classification.protocols.closed_world:ClosedWorld",
+    "closed_world_plus": "eyechart.classification.protocols.closed_world:ClosedWorldPlus",
+    "open_world": "eyechart.classification.protocols.open_world:OpenWorld",
+    "multiple_choice": "eyechart.classification.protocols.multiple_choice:MultipleChoice",
+    "posterior": "eyechart.classification.protocols.posterior:Posterior",
+    "existence": "eyechart.oodbench.protocols.existence:Existence",
+    "progression": "eyechart.oodbench.protocols.progression:Progression",
+    "detection": "eyechart.oodbench.protocols.detection:Detection",
+    "distribution": "eyechart.oodbench.protocols.distribution:Distribution",
+    "species": "eyechart.realbirdid.protocols.species:Species",
+    "flat_list": "eyechart.realbirdid.protocols.flat_list:FlatList",
+    "free_form": "eyechart.realbirdid.protocols.free_form:FreeForm",
+    "abstention": "eyechart.realbirdid.protocols.abstention:Abstention",
 }
 _test_protocols: dict[str, type[Protocol[Predictions]]] = {}
 
@@ -46,7 +46,7 @@ def protocol_targets() -> Mapping[str, str]:
     """Return `module:Class` of every registered protocol by its name. Raises SpecError if two packages use one name.
 
     >>> protocol_targets()["zero_shot"]
-    'eyechart.classification.zero_shot:ZeroShot'
+    'eyechart.classification.protocols.zero_shot:ZeroShot'
     """
     names = dict(PACKAGED)
     for point in entry_points(group=GROUP):

@@ -6,8 +6,8 @@ The cache covers the whole split, so another limit or another set of prompts rep
 from collections.abc import Sequence
 from dataclasses import replace
 
-from eyechart.inference.request_batches import AskImages
-from eyechart.inference.responses import Responses
+from eyechart.inference.requests.text_requests import AskImages
+from eyechart.inference.store.responses import Responses
 from eyechart.models.types import Usage
 from eyechart.protocol.context import Context, is_replay
 

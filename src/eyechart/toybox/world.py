@@ -3,7 +3,8 @@
 from collections.abc import Collection
 from pathlib import Path
 
-from eyechart.toybox import annotated, birds, birds_sample, oodbench_sample, packaged, shards
+from eyechart.toybox.formats import annotated, bird_files, shards
+from eyechart.toybox.samples import birds_sample, drawn_splits, oodbench_sample
 
 SEED = 42
 
@@ -26,8 +27,8 @@ def write_world(
     if "scenes" in parts:
         annotated.write(out / "oodbench", seed, -(-scenes // 5))
     if "birds" in parts:
-        birds.write(out / "realbirdid", seed, observations)
+        bird_files.write(out / "realbirdid", seed, observations)
     if "packaged" in parts:
-        packaged.write(out / "toybox", seed)
+        drawn_splits.write(out / "toybox", seed)
         oodbench_sample.write(out / "oodbench", seed)
         birds_sample.write(out / "realbirdid", seed)

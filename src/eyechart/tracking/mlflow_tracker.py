@@ -27,7 +27,7 @@ class MlflowTracker:
 
     def check(self) -> None:
         """Raise SpecError if the environment names a server."""
-        refuse_remote(os.environ.get(URI, ""))
+        _refuse_remote(os.environ.get(URI, ""))
 
     def start(self, run: TrackerRun, *, offline: bool) -> None:
         """Start a run; the experiment is made if it is missing."""
@@ -37,14 +37,14 @@ class MlflowTracker:
         from mlflow.entities import Param
 
         if offline:
-            refuse_remote(mlflow.get_tracking_uri())
-        prepare_local(mlflow.get_tracking_uri())
+            _refuse_remote(mlflow.get_tracking_uri())
+        _prepare_local(mlflow.get_tracking_uri())
         self.client = mlflow.MlflowClient()
         experiment = self.client.get_experiment_by_name(run.project)
         self.experiment = experiment.experiment_id if experiment else self.client.create_experiment(run.project)
-        tags = {"eyechart.session": run.group}
+        tags = {"eyechart.evaluation.session": run.group}
         self.id = self.client.create_run(self.experiment, run_name=run.name, tags=tags).info.run_id
-        names = valid_names(run.config)
+        names = _valid_names(run.config)
         settings = [Param(names[name], str(value)[:MAX_VALUE]) for name, value in run.config.items()]
         for start in range(0, len(settings), BATCH):
             self.client.log_batch(self.id, params=settings[start : start + BATCH])
@@ -53,7 +53,7 @@ class MlflowTracker:
         """Log the metrics of a case, with names of the characters that MLflow takes."""
         from mlflow.entities import Metric
 
-        now, names = int(1000 * time.time()), valid_names(metrics)
+        now, names = int(1000 * time.time()), _valid_names(metrics)
         numbers = [Metric(names[name], value, now, 0) for name, value in metrics.items()]
         for start in range(0, len(numbers), BATCH):
             self.client.log_batch(self.id, metrics=numbers[start : start + BATCH])
@@ -74,7 +74,7 @@ class MlflowTracker:
         return f"{self.client.tracking_uri}, experiment {self.experiment}"
 
 
-def refuse_remote(uri: str) -> None:
+def _refuse_remote(uri: str) -> None:
     """Raise SpecError for a tracking URI that is not a local folder or a file of SQLite."""
     if urlsplit(uri).scheme not in LOCAL or uri == "databricks":
         raise SpecError(
@@ -83,7 +83,7 @@ def refuse_remote(uri: str) -> None:
         )
 
 
-def prepare_local(uri: str) -> None:
+def _prepare_local(uri: str) -> None:
     """Allow MLflow's store of files if the tracking URI is a folder; raise SpecError for a database without its driver.
 
     MLflow refuses a folder unless a variable allows it, since its store of files gets no new features.
@@ -98,10 +98,10 @@ def prepare_local(uri: str) -> None:
         )
 
 
-def valid_names(names: Iterable[str]) -> dict[str, str]:
+def _valid_names(names: Iterable[str]) -> dict[str, str]:
     """Return names of the characters that MLflow takes, by the original ones; no two are the same.
 
-    >>> [*valid_names(["pets/test/knn@k=5/acc1[ImGT, multi_label].low", "a,b", "a=b"]).values()]
+    >>> [*_valid_names(["pets/test/knn@k=5/acc1[ImGT, multi_label].low", "a,b", "a=b"]).values()]
     ['pets/test/knn k 5/acc1 ImGT multi_label.low', 'a b', 'a b 42144f39']
     """
     valid: dict[str, str] = {}

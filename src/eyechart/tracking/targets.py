@@ -7,8 +7,8 @@ from pkgutil import resolve_name
 from typing import Literal, cast
 
 from eyechart.errors import SpecError
-from eyechart.extras import install_command
-from eyechart.spec import did_you_mean
+from eyechart.messages.install_commands import install_command
+from eyechart.messages.suggestions import did_you_mean
 from eyechart.tracking.tracker import Tracker
 
 Name = Literal["mlflow", "trackio", "wandb"]  # the module of the client and the extra that installs it, too

@@ -25,7 +25,7 @@ class Tracker(Protocol):
     """
 
     def check(self) -> None:
-        """Raise SpecError if the environment names a place that needs the network, for a session without it."""
+        """Raise SpecError if the environment names a server, for a session without it."""
 
     def start(self, run: TrackerRun, *, offline: bool) -> None:
         """Start the run; with `offline`, without a connection, or raise SpecError."""

@@ -1,4 +1,4 @@
-"""The steps of action.yml as GitHub runs them: scripts with their environment, and a server in the place of GitHub."""
+"""The steps of action.yml as GitHub runs them: scripts with their environment, and a server instead of GitHub."""
 
 import json
 import os
@@ -74,7 +74,7 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    """A server in the place of api.github.com."""
+    """A server instead of api.github.com."""
     with Server(("127.0.0.1", 0), Handler) as made:
         made.comments, made.requests, made.tokens = [], [], set()
         thread = threading.Thread(target=made.serve_forever)
@@ -109,7 +109,7 @@ class Job:
         return (self.temporary / "job.md").read_text(encoding="utf-8")
 
     def resolve(self, text: str) -> str:
-        """Put the values of inputs and outputs in the place of expressions."""
+        """Put the values of inputs and outputs instead of expressions."""
 
         def value(match: re.Match[str]) -> str:
             context, name = match.groups()

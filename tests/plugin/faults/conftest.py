@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.inference.store import scan_blocks
+from eyechart.inference.store.entries import scan_blocks
 
 SERVER = run_path(str(Path(__file__).parents[2] / "faulty_server.py"))
 ERRORS = 12  # the status of a session with more errors than were allowed, and nothing else

@@ -159,7 +159,7 @@ def test_a_wrong_key_is_one_request_and_one_sentence(exam: Any) -> None:
 
 def test_a_server_that_is_gone_ends_the_case_with_what_was_kept(exam: Any) -> None:
     exam.options = {"concurrency": 1, "retries": 0}
-    exam.server.plan = {place: [exam.server.refusal(503, "down")] for place in range(6, PICTURES)}
+    exam.server.plan = {index: [exam.server.refusal(503, "down")] for index in range(6, PICTURES)}
     said = exam.run().stdout.str()
     assert "The server answered none of the last 5 requests, nor a short request about a plain image of 224" in said
     assert "the last: HTTP 503: down, 1 times. Answers so far are kept" in said

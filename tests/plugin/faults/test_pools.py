@@ -27,9 +27,9 @@ import sys
 import zlib
 
 import numpy as np
-from eyechart.models.choice_trie import ExhaustiveScorer
+from eyechart.models.choices.trie import ExhaustiveScorer
 from eyechart.models.types import Answer, Usage
-from eyechart.spec import ModelSpec
+from eyechart.models.spec import ModelSpec
 from tinyeyes import Base, TinyClass, log
 
 class Poison(TinyClass):
@@ -180,11 +180,11 @@ def test_texts_scores_and_replies_are_stored_as_by_one_process(distributed: Any,
 ROWS_OF_TEXTS = """
 import sys
 from pathlib import Path
-from eyechart.inference.requests import ClassWeights, EncodeTexts, ScoreTexts
-from eyechart.inference.runner import Runner
-from eyechart.protocol.settings import Settings
-from eyechart.session import Session
-from eyechart.spec import parse_spec
+from eyechart.inference.requests.row_requests import ClassWeights, EncodeTexts, ScoreTexts
+from eyechart.inference.runner.runner import Runner
+from eyechart.evaluation.settings import Settings
+from eyechart.evaluation.session import Session
+from eyechart.models.spec import parse_spec
 
 several = {"ray": sys.argv[1], "ray_actors": 2} if sys.argv[1:] else {"devices": 2}
 texts = tuple(f"text {number}" for number in range(30))

@@ -36,7 +36,7 @@ def other(request: pytest.FixtureRequest, new_exam: Callable[..., Any], tmp_path
     exam = new_exam()
     exam.backend, options, exam.path = PROVIDERS[request.param]
     exam.options = {"prices": prices, **options}
-    exam.server.plan = {place: [exam.server.refusal(529, "Overloaded")] for place in range(0, PICTURES, 3)}
+    exam.server.plan = {index: [exam.server.refusal(529, "Overloaded")] for index in range(0, PICTURES, 3)}
     exam.said = exam.passes()
     return exam
 
@@ -83,7 +83,7 @@ def test_refusals_and_truncated_answers_are_outcomes_of_their_own(other: Any, ne
     bodies = [
         write(exam.server.name, "I think", {"prompt_tokens": 300, "completion_tokens": 9}, **fact) for fact in facts
     ]
-    exam.server.plan = {place: [exam.server.reply(body)] for place, body in enumerate(bodies)}
+    exam.server.plan = {index: [exam.server.reply(body)] for index, body in enumerate(bodies)}
     said = exam.fails()
     outcomes = exam.record["outcomes"]
     assert (outcomes["error"], outcomes["refused"], outcomes["truncated"]) == (2, 2, 1)

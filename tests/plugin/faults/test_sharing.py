@@ -24,7 +24,7 @@ CHOICES = (
 WAITS = """
 from pathlib import Path
 
-from eyechart.inference.store import StoreEntry
+from eyechart.inference.store.entries import StoreEntry
 
 def noted(self, folder, key, waiting, *more, make=StoreEntry.__init__):
     make(self, folder, key, lambda said: (Path("waits").touch(), waiting(said)), *more)
@@ -60,7 +60,7 @@ def test_both_records_have_what_the_server_counted(shared: Any) -> None:
 def test_the_schema_arrives_with_a_key_for_each_picture(shared: Any) -> None:
     for asked in shared.server.asked:
         told = asked.body["response_format"]
-        keys = [str(place) for place in range(1, len(asked.pictures) + 1)]
+        keys = [str(index) for index in range(1, len(asked.pictures) + 1)]
         assert (told["type"], told["json_schema"]["strict"]) == ("json_schema", True)
         assert told["json_schema"]["schema"]["required"] == keys
     assert sorted(len(asked.pictures) for asked in shared.server.asked) == [3, 5, 5, 5]
@@ -76,7 +76,7 @@ def test_every_picture_has_the_answer_under_its_key(shared: Any, protocol: str) 
 
 def answers(exam: Any, asked: Any) -> list[tuple[str, str]]:
     said = json.loads(exam.server.answer(asked))
-    return [(picture, said[str(place)]) for place, picture in enumerate(asked.pictures, 1)]
+    return [(picture, said[str(index)]) for index, picture in enumerate(asked.pictures, 1)]
 
 
 def seen(path: Path) -> str:

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from eyechart.models.options import batch_size, whole_number
+from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Classifier, Encoder, Floats, Identity
-from eyechart.spec import ModelSpec
 
 WIDTH, NUMPY = 12, version("numpy")
 BATCH_SIZE, WEIGHTS = batch_size(4), whole_number("weights", "the seed of the weights", 0, 0)

@@ -36,7 +36,7 @@ def start() -> None:
 
 def pytest_configure() -> None:
     """Count in a session of pytest."""
-    from eyechart.models.torchvision_repair import repair
+    from eyechart.models.runtime.torchvision_repair import repair
 
     repair()
     start()

@@ -10,24 +10,24 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from eyechart.data.dataset import Dataset
-from eyechart.data.file_index import whole_file_source
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.data.dataset.rows import Row
+from eyechart.data.index.file_index import whole_file_source
 from eyechart.data.observations import REASONS, Observations
-from eyechart.data.rows import Row
 from eyechart.data.taxonomy import Taxonomy
+from eyechart.evaluation.settings import Case
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Identity, Usage
-from eyechart.protocol.settings import Case
-from eyechart.realbirdid.abstention import AbstentionPredictions
-from eyechart.realbirdid.abstention_reasons import ANSWERED, CHOICES
-from eyechart.realbirdid.flat_list import FlatListPredictions, top_names
-from eyechart.realbirdid.prompt_sets import PromptSet
-from eyechart.realbirdid.species import SpeciesPredictions, probability_reader
-from eyechart.realbirdid.species_summary import summarise
-from eyechart.records import Record
-from eyechart.reports.figures import DRAWERS, matplotlib_defaults
+from eyechart.realbirdid.answers.abstention_reasons import ANSWERED, CHOICES
+from eyechart.realbirdid.answers.prompt_sets import PromptSet
+from eyechart.realbirdid.answers.species_summary import summarise
+from eyechart.realbirdid.protocols.abstention import AbstentionPredictions
+from eyechart.realbirdid.protocols.flat_list import FlatListPredictions, top_names
+from eyechart.realbirdid.protocols.species import SpeciesPredictions, probability_reader
+from eyechart.reports.figures.registry import figure_drawers, matplotlib_defaults
 from eyechart.reports.runs import Runs, load
-from eyechart.reports.tables import BY_NUMBER
-from eyechart.spec import parse_spec
+from eyechart.reports.tables.registry import names_by_number
+from eyechart.results.records import Record
 
 SIZES = (4, 3, 2, 1)  # species of each genus
 GENERA = ("Corvus", "Larus", "Buteo", "Grus")
@@ -64,7 +64,7 @@ class Aviary:
         once = Observations(
             Taxonomy(
                 ("species", "genus"),
-                (tuple(f"{GENERA[of]} {place}" for place, of in enumerate(genus)), GENERA),
+                (tuple(f"{GENERA[of]} {index}" for index, of in enumerate(genus)), GENERA),
                 ("",) * sum(SIZES),
                 (genus,),
             ),
@@ -75,7 +75,7 @@ class Aviary:
             np.zeros(len(rows)),
             np.zeros(len(rows)),
             np.cumsum([0, *map(len, lists)]),
-            np.array([place for found in lists for place in found], np.int64),
+            np.array([index for found in lists for index in found], np.int64),
             {name: tuple(f"{year + row % 9}-05-{1 + row % 28:02}" for row in rows) for name, year in YEARS.items()},
         )
         return once.select(np.repeat(rows, self.photographs))
@@ -119,16 +119,16 @@ class Aviary:
         draw, size = np.random.default_rng(seed), (asked.count, len(rows) // self.photographs)
         reasons = draw.integers(len(REASONS), size=size).repeat(self.photographs, axis=1)
         declines = (draw.random(size) < rate).repeat(self.photographs, axis=1)
-        places = np.where(declines ^ (draw.random(declines.shape) < self.noise / 10), reasons, CHOICES.index(ANSWERED))
+        indices = np.where(declines ^ (draw.random(declines.shape) < self.noise / 10), reasons, CHOICES.index(ANSWERED))
         variant = {
             "prompt_set": "own",
             "abstention_images": "all" if everyone else "unanswerable",
             "extraction": "choice",
         }
-        said = ("something",) * places.size
+        said = ("something",) * indices.size
         found = AbstentionPredictions(
-            self.dataset, {}, variant, self.seen, asked, rows, said, places.astype(np.int64), Usage(), None,
-            places.size, seed=42,
+            self.dataset, {}, variant, self.seen, asked, rows, said, indices.astype(np.int64), Usage(), None,
+            indices.size, seed=42,
         )  # fmt: skip
         self.record("abstention", model, found)
 
@@ -162,7 +162,7 @@ class Aviary:
     @property
     def dataset(self) -> Dataset:
         """The images."""
-        index = tuple(Row(key, f"{key}.jpg", f"{place:064x}") for place, key in enumerate(self.keys))
+        index = tuple(Row(key, f"{key}.jpg", f"{position:064x}") for position, key in enumerate(self.keys))
         return Dataset("realbirdid", "val", index, whole_file_source(()), sum(SIZES))
 
     def record(self, protocol: str, model: str, found: Any) -> None:
@@ -222,9 +222,9 @@ def three(
     """An encoder, a better one and a talker, asked everything; one of them is named like a formula."""
     if "three" not in kept:
         aviary = Aviary(replace(make_run, root=tmp_path_factory.mktemp("three")), evaluate_predictions)
-        for place, model in enumerate(("hf_clip[$x$]", "hf_clip[b]", "hf[c]")):
-            aviary.species(model, 1.0 + place, place)
-            aviary.flat_list(model, 1.0 + place, place)
+        for index, model in enumerate(("hf_clip[$x$]", "hf_clip[b]", "hf[c]")):
+            aviary.species(model, 1.0 + index, index)
+            aviary.flat_list(model, 1.0 + index, index)
         aviary.abstention("hf[c]")
         kept["three"] = aviary.pool()
     return kept["three"]
@@ -236,7 +236,7 @@ def figure() -> Callable[..., Any]:
 
     def figure(pool: Runs, name: str, labels: str | None = None) -> Any:
         with matplotlib_defaults():
-            return DRAWERS[BY_NUMBER[f"realbirdid-{name}"]](pool, labels)
+            return figure_drawers()[names_by_number()[f"realbirdid-{name}"]](pool, labels)
 
     return figure
 

@@ -7,10 +7,10 @@ from io import StringIO
 
 import pytest
 
-from eyechart.reports.panels import wrap_name
-from eyechart.reports.realbirdid.range_charts import NOTHING, SHADES
-from eyechart.reports.render import to_csv
-from eyechart.reports.tables import tables
+from eyechart.realbirdid.figures.range_charts import NOTHING, SHADES
+from eyechart.reports.figures.panels import wrap_name
+from eyechart.reports.tables.registry import tables
+from eyechart.reports.tables.render import to_csv
 
 
 def rows(pool, name):
@@ -78,7 +78,7 @@ def test_figure_19_lightens_what_is_gained_and_darkens_what_is_lost(ranged, figu
 
 def rgba(colour):
     """A colour as matplotlib keeps it."""
-    return (*(int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)), 1)
+    return (*(int(colour[index : index + 2], 16) / 255 for index in (1, 3, 5)), 1)
 
 
 def test_figure_19_says_both_numbers_and_the_change(ranged, figure):

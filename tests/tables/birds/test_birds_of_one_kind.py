@@ -3,9 +3,9 @@
 import pytest
 
 from eyechart.errors import ReportError
-from eyechart.reports.figures import DRAWERS, matplotlib_defaults
-from eyechart.reports.realbirdid import catalogue
-from eyechart.reports.tables import BY_NUMBER, tables
+from eyechart.realbirdid import catalogue
+from eyechart.reports.figures.registry import figure_drawers, matplotlib_defaults
+from eyechart.reports.tables.registry import names_by_number, tables
 
 TABLES = tuple(table.alias or table.name for table in catalogue.TABLES)
 KINDS = {"answerable": 0, "unanswerable": 2}
@@ -13,7 +13,7 @@ OTHERS = ("realbirdid-free-form", "realbirdid-correlation")  # which nobody was 
 
 
 def refusal(make, *given):
-    """What is said in place of a result, "" where there is one."""
+    """What is said instead of a result, "" where there is one."""
     try:
         assert make(*given)
     except ReportError as error:
@@ -23,7 +23,7 @@ def refusal(make, *given):
 
 def drawn(name, pool):
     with matplotlib_defaults():
-        return DRAWERS[BY_NUMBER.get(name, name)](pool, None)
+        return figure_drawers()[names_by_number().get(name, name)](pool, None)
 
 
 @pytest.fixture(params=KINDS)
@@ -34,7 +34,7 @@ def asked(request, alike):
 
 LACKING = {
     "answerable": {"realbirdid-T4", "realbirdid-T5", "realbirdid-F8", "realbirdid-F9"},
-    "unanswerable": {f"realbirdid-F{place}" for place in (5, 6, 9, 18, 19)},
+    "unanswerable": {f"realbirdid-F{index}" for index in (5, 6, 9, 18, 19)},
 }
 
 
@@ -48,7 +48,7 @@ def test_every_table_has_rows_or_says_what_it_needs(asked):
 @pytest.mark.deep
 def test_a_figure_is_drawn_where_its_table_has_rows(asked):
     _, pool = asked
-    names = [name for name in TABLES if BY_NUMBER.get(name) in DRAWERS]
+    names = [name for name in TABLES if names_by_number().get(name) in figure_drawers()]
     assert {name: refusal(drawn, name, pool) for name in names} == {name: refusal(tables, name, pool) for name in names}
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from eyechart.errors import ReportError
-from eyechart.reports.realbirdid.choices import (
+from eyechart.realbirdid.tables.choices import (
     CHOICES,
     MOST,
     bin_cells,
@@ -19,8 +19,8 @@ from eyechart.reports.realbirdid.choices import (
     correlate,
     read_confidences,
 )
-from eyechart.reports.render import to_csv
-from eyechart.reports.tables import tables
+from eyechart.reports.tables.registry import tables
+from eyechart.reports.tables.render import to_csv
 
 
 @pytest.fixture
@@ -64,8 +64,8 @@ def test_no_interval_goes_beyond_what_so_many_choices_can_have(three):
 
 
 def test_the_numbers_of_choices_ascend_and_hold_every_image(said, bins):
-    places = [int(row["Choices"]) for row in bins]
-    assert places == sorted({int(each["range.candidates"]) for each in said})
+    indices = [int(row["Choices"]) for row in bins]
+    assert indices == sorted({int(each["range.candidates"]) for each in said})
     assert sum(int(row["Frequency n"]) for row in bins) == len(said) == 32
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_curve
 
 from eyechart.errors import ReportError
-from eyechart.reports.realbirdid.curves import (
+from eyechart.realbirdid.tables.curves import (
     GRIDS,
     accuracy_curve,
     curve_points,
@@ -19,9 +19,9 @@ from eyechart.reports.realbirdid.curves import (
     read_points,
     selective_accuracy,
 )
-from eyechart.reports.realbirdid.summary import SUMMARY
-from eyechart.reports.render import to_csv
-from eyechart.reports.tables import tables
+from eyechart.realbirdid.tables.summary import SUMMARY
+from eyechart.reports.tables.registry import tables
+from eyechart.reports.tables.render import to_csv
 
 FIGURES = {
     "F5": ["IG", "A species", "UA/A, by max probability", "A genus"],

@@ -5,13 +5,17 @@ from matplotlib.text import Text
 
 from eyechart.cli import main
 from eyechart.errors import ReportError
-from eyechart.reports.figures import DRAWERS, draw
-from eyechart.reports.realbirdid.chart_styles import case_styles
-from eyechart.reports.tables import BY_NUMBER, tables
+from eyechart.realbirdid.figures.chart_styles import case_styles
+from eyechart.reports.figures.registry import draw, figure_drawers
+from eyechart.reports.tables.registry import names_by_number, tables
 
 pytestmark = pytest.mark.deep
 
-NAMES = [number for number, name in BY_NUMBER.items() if number.startswith("realbirdid-") and name in DRAWERS]
+NAMES = [
+    number
+    for number, name in names_by_number().items()
+    if number.startswith("realbirdid-") and name in figure_drawers()
+]
 OF_ONE = ("realbirdid-F7", "realbirdid-F8")  # only who answers in words is in these
 OF_DATA = ("realbirdid-F3", "realbirdid-F13", "realbirdid-F15")  # which nobody was asked for
 MEANS = (*OF_DATA, "realbirdid-F6")  # no model has its name in these
@@ -109,7 +113,7 @@ def test_labels_can_be_chosen(three, tmp_path, name):
 
 @pytest.mark.parametrize("name", ["realbirdid-F5", "realbirdid-F11", "realbirdid-F16", "realbirdid-F19"])
 def test_sixteen_models_have_their_names_and_sixteen_looks(aviary, kept, figure, name):
-    models = [f"hf_clip[a{place:02}]" for place in range(16)]
+    models = [f"hf_clip[a{index:02}]" for index in range(16)]
     if "sixteen" not in kept:
         aviary.species(models[0])
         aviary.again(*models[1:])

@@ -12,12 +12,12 @@ from sklearn.metrics import roc_auc_score
 from eyechart.cli import main
 from eyechart.data.observations import REASONS
 from eyechart.models.types import Usage
-from eyechart.realbirdid.bird_vocabulary import BirdVocabulary
-from eyechart.realbirdid.free_form import FreeFormPredictions
-from eyechart.reports.overview import overview_tables, write_overview
-from eyechart.reports.realbirdid import catalogue
-from eyechart.reports.render import RENDERERS, to_csv
-from eyechart.reports.tables import tables
+from eyechart.realbirdid import catalogue
+from eyechart.realbirdid.answers.bird_vocabulary import BirdVocabulary
+from eyechart.realbirdid.protocols.free_form import FreeFormPredictions
+from eyechart.reports.overview.write_overview import overview_tables, write_overview
+from eyechart.reports.tables.registry import tables
+from eyechart.reports.tables.render import RENDERERS, to_csv
 
 pytestmark = pytest.mark.deep
 
@@ -36,10 +36,20 @@ OF_DATA = (
 def spoken(aviary):
     """A name of the list in answer to every image."""
     names = BirdVocabulary.from_taxonomy(aviary.seen.taxonomy)
-    places = np.random.default_rng(5).integers(len(names.choices), size=aviary.n)
+    indices = np.random.default_rng(5).integers(len(names.choices), size=aviary.n)
     variant = {"extraction": "choice", "prompt": "species (01)"}
     return FreeFormPredictions(
-        aviary.dataset, {}, variant, aviary.seen, names, ("words",) * aviary.n, places, Usage(), None, aviary.n, seed=42
+        aviary.dataset,
+        {},
+        variant,
+        aviary.seen,
+        names,
+        ("words",) * aviary.n,
+        indices,
+        Usage(),
+        None,
+        aviary.n,
+        seed=42,
     )
 
 
@@ -54,9 +64,9 @@ def asked(aviary, kept, tmp_path_factory):
     """An encoder and a model that answers in words, asked in every way that either can be."""
     if not kept:
         aviary.maker = replace(aviary.maker, root=tmp_path_factory.mktemp("birds"))
-        for place, model in enumerate((ENCODER, TALKER)):
-            aviary.species(model, seed=place)
-            aviary.flat_list(model, seed=place)
+        for index, model in enumerate((ENCODER, TALKER)):
+            aviary.species(model, seed=index)
+            aviary.flat_list(model, seed=index)
         aviary.abstention(TALKER, everyone=True)
         aviary.record("free_form", TALKER, spoken(aviary))
         kept["run"] = aviary

@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from eyechart.metrics.clusters import clustered_wilson
-from eyechart.records import Metric
-from eyechart.reports.page.charts import accuracy_rows
+from eyechart.realbirdid.tables.bird_pages import create_page
+from eyechart.realbirdid.tables.curves import ranked_answers, selective_accuracy
+from eyechart.reports.page.page_charts import accuracy_rows
 from eyechart.reports.page.sample_groups import CaseSamples, SampleGroup
 from eyechart.reports.page.sample_readers import READERS
 from eyechart.reports.page.samples import class_namer, read_samples
-from eyechart.reports.realbirdid.curves import ranked_answers, selective_accuracy
-from eyechart.reports.realbirdid.pages import create_page
-from eyechart.reports.render import to_csv
 from eyechart.reports.runs import Runs
-from eyechart.reports.tables import tables
+from eyechart.reports.tables.registry import tables
+from eyechart.reports.tables.render import to_csv
+from eyechart.results.records import Metric
+from eyechart.statistics.clusters import clustered_wilson
 
 pytestmark = pytest.mark.deep
 

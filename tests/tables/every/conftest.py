@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from eyechart.records import SubsetTiming
-from eyechart.reports.render import Table
 from eyechart.reports.runs import Runs
-from eyechart.reports.tables import tables
+from eyechart.reports.tables.registry import tables
+from eyechart.reports.tables.render import Table
+from eyechart.results.records import SubsetTiming
 
 aviary = run_path(str(Path(__file__).parents[1] / "birds" / "conftest.py"), run_name="birds")["aviary"]
 
@@ -81,7 +81,7 @@ def worded(session: Any) -> Runs:
 @once
 def repeated(session: Any) -> Runs:
     """Redrawn options in every setting, and a closed world that was asked several times."""
-    from eyechart.classification.multiple_choice import SETTINGS
+    from eyechart.classification.protocols.multiple_choice import SETTINGS
 
     made = session(name="repeated")
     for model in MLLMS:
@@ -140,9 +140,9 @@ def paired(existing: Any) -> Runs:
             "ID": SubsetTiming(answers=24, fresh=24, seconds=3725.4),
             "OOD-S": SubsetTiming(answers=24, fresh=3, seconds=1.0),
         }
-        rows = [{"key": f"k{place}", "correct": correct, "subset": name, "sample": place, "question": question}
-                for place, name in enumerate(SETS * 4)
-                for question, correct in {"existence": 1, "counting": place % 2, "logic": 0}.items()]  # fmt: skip
+        rows = [{"key": f"k{index}", "correct": correct, "subset": name, "sample": index, "question": question}
+                for index, name in enumerate(SETS * 4)
+                for question, correct in {"existence": 1, "counting": index % 2, "logic": 0}.items()]  # fmt: skip
         for source in SOURCES:
             existing.bench.case("progression", model, source, metrics=metrics, rows=rows, sets=times)
     return Runs(existing.bench.pool().groups, ())
@@ -151,9 +151,9 @@ def paired(existing: Any) -> Runs:
 def divided() -> Iterator[dict[str, Any]]:
     """The pairs of a division, with hard samples."""
     for pair in range(40):
-        name, place = (*SETS, "Hard")[pair // 10], pair % 10
-        yield {"pair": pair, "key": f"{name} {place}", "category": pair % 3, "name": ("cat", "traffic light", "dog")[
-            pair % 3], "set": name, "main": 1, "present": 1, "flags": ("00", "20", "02", "22")[place % 4]}  # fmt: skip
+        name, index = (*SETS, "Hard")[pair // 10], pair % 10
+        yield {"pair": pair, "key": f"{name} {index}", "category": pair % 3, "name": ("cat", "traffic light", "dog")[
+            pair % 3], "set": name, "main": 1, "present": 1, "flags": ("00", "20", "02", "22")[index % 4]}  # fmt: skip
 
 
 def answered(wrong: int) -> Iterator[dict[str, Any]]:
@@ -197,22 +197,22 @@ def hard(bench: Any) -> Runs:
 @once
 def birds(aviary: Any) -> Runs:
     """Birds: two encoders and four models that answer in words."""
-    for place, model in enumerate((ENCODER, OTHER, *MLLMS[:2])):
-        aviary.species(model, 1.0 + place / 2, place)
-        aviary.flat_list(model, 1.0 + place / 2, place)
-    for place, model in enumerate(MLLMS):
-        aviary.abstention(model, 0.3 + place / 10, place)
+    for index, model in enumerate((ENCODER, OTHER, *MLLMS[:2])):
+        aviary.species(model, 1.0 + index / 2, index)
+        aviary.flat_list(model, 1.0 + index / 2, index)
+    for index, model in enumerate(MLLMS):
+        aviary.abstention(model, 0.3 + index / 10, index)
     return Runs(aviary.pool().groups, ())
 
 
 @once
 def few_birds(aviary: Any) -> Runs:
     """Birds: an encoder and two models that answer in words."""
-    for place, model in enumerate((ENCODER, *SHORT_AND_LONG)):
-        aviary.species(model, 1.0 + place / 2, place)
-        aviary.flat_list(model, 1.0 + place / 2, place)
-    for place, model in enumerate(SHORT_AND_LONG):
-        aviary.abstention(model, 0.3 + place / 10, place)
+    for index, model in enumerate((ENCODER, *SHORT_AND_LONG)):
+        aviary.species(model, 1.0 + index / 2, index)
+        aviary.flat_list(model, 1.0 + index / 2, index)
+    for index, model in enumerate(SHORT_AND_LONG):
+        aviary.abstention(model, 0.3 + index / 10, index)
     return Runs(aviary.pool().groups, ())
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from eyechart.reports import charts
-from eyechart.reports.figures import matplotlib_defaults
-from eyechart.reports.panels import create_panels
+from eyechart.reports.figures import charts
+from eyechart.reports.figures.panels import create_panels
+from eyechart.reports.figures.registry import matplotlib_defaults
 
 lay_out = run_path(str(Path(__file__).parents[2] / "layout.py"))["lay_out"]
 NAMES = tuple(f"open_clip[ViT-H-14-378,run={number}]" for number in range(4))
@@ -68,7 +68,7 @@ def test_a_curve_for_each_name(panel: Any, monkeypatch: Any) -> None:
 def test_a_matrix_has_a_text_where_it_has_a_value(panel: Any, monkeypatch: Any) -> None:
     figure, ax = panel
     kind = pd.CategoricalDtype(NAMES)
-    pairs = [(row, column, 0.1 * place) for place, (row, column) in enumerate(zip(NAMES, NAMES[::-1], strict=True))]
+    pairs = [(row, column, 0.1 * index) for index, (row, column) in enumerate(zip(NAMES, NAMES[::-1], strict=True))]
     frame = pd.DataFrame(pairs, columns=["row", "column", "value"]).astype({"row": kind, "column": kind})
     charts.draw_matrix(ax, frame, "{:.1f}".format, "Blues")
     assert [(text.get_position(), text.get_text()) for text in ax.texts] == [

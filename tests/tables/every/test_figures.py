@@ -5,8 +5,8 @@ from runpy import run_path
 
 import pytest
 
-from eyechart.reports.figures import DRAWERS, matplotlib_defaults
-from eyechart.reports.tables import BY_NUMBER
+from eyechart.reports.figures.registry import figure_drawers, matplotlib_defaults
+from eyechart.reports.tables.registry import names_by_number
 
 pytestmark = pytest.mark.deep
 
@@ -28,14 +28,18 @@ BY_POOL = (
     ("few_birds", CURVES),
     (
         "few_birds",
-        tuple(name for name in DRAWERS if name.startswith("realbirdid-") and name not in {*map(BY_NUMBER.get, CURVES)}),
+        tuple(
+            name
+            for name in figure_drawers()
+            if name.startswith("realbirdid-") and name not in {*map(names_by_number().get, CURVES)}
+        ),
     ),
 )
 
 
 def test_every_figure_is_drawn_here_or_elsewhere() -> None:
     listed = {name for _, names in BY_POOL for name in names} | ELSEWHERE
-    assert {BY_NUMBER.get(name, name) for name in listed} == {*DRAWERS}
+    assert {names_by_number().get(name, name) for name in listed} == {*figure_drawers()}
 
 
 @pytest.mark.parametrize(("pool", "names"), BY_POOL)
@@ -45,5 +49,5 @@ def test_every_figure_can_be_read(
     runs = request.getfixturevalue(pool)
     for name in names:
         with matplotlib_defaults():
-            layout = lay_out(DRAWERS[BY_NUMBER.get(name, name)](runs, None), monkeypatch)
+            layout = lay_out(figure_drawers()[names_by_number().get(name, name)](runs, None), monkeypatch)
         assert (name, [*layout.problems()]) == (name, [])

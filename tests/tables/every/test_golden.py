@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from eyechart.errors import ReportError
-from eyechart.reports.render import to_csv
 from eyechart.reports.runs import Runs
-from eyechart.reports.tables import BUILDERS
+from eyechart.reports.tables.registry import table_builders
+from eyechart.reports.tables.render import to_csv
 
 pytestmark = pytest.mark.deep
 
@@ -21,7 +21,7 @@ def test_tables_are_those_of_the_golden_files(
     name: str, request: pytest.FixtureRequest, golden: Any, tables_of: Callable[..., Any]
 ) -> None:
     pool = request.getfixturevalue(name)
-    made = {table.alias or table.name: make_csv(tables_of, table.name, pool) for table in BUILDERS.values()}
+    made = {table.alias or table.name: make_csv(tables_of, table.name, pool) for table in table_builders().values()}
     golden.check(f"tests/{name}.json.gz", {table: {"csv": lines} for table, lines in made.items() if lines})
 
 

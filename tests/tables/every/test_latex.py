@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from eyechart.errors import ReportError
-from eyechart.reports.render import NumberCell, Table, to_latex
-from eyechart.reports.tables import BUILDERS, BY_NUMBER, tables
+from eyechart.reports.tables.registry import names_by_number, table_builders, tables
+from eyechart.reports.tables.render import NumberCell, Table, to_latex
 
 ELSEWHERE = {"F7", "oodbench-population"}  # in tests/annotation and tests/tables/test_oodbench_population.py
 BY_POOL: Mapping[str, tuple[str, ...]] = {
@@ -21,14 +21,16 @@ BY_POOL: Mapping[str, tuple[str, ...]] = {
                      "F10", "F13", "degradation", "signature")
     ),
     "hard": tuple(f"oodbench-{name}" for name in ("T8", "F2", "F6", "F8", "F11", "F12", "F14", "F15", "F16", "mmd")),
-    "birds": tuple(name for name in BUILDERS if name.startswith("realbirdid-") and name != "realbirdid-free-form"),
+    "birds": tuple(
+        name for name in table_builders() if name.startswith("realbirdid-") and name != "realbirdid-free-form"
+    ),
     "free_form": ("realbirdid-free-form",),
 }  # fmt: skip
 
 
 def test_every_table_is_set_here_or_elsewhere() -> None:
     listed = {name for names in BY_POOL.values() for name in names} | ELSEWHERE
-    assert {BY_NUMBER.get(name, name) for name in listed} == {*BUILDERS}
+    assert {names_by_number().get(name, name) for name in listed} == {*table_builders()}
 
 
 @pytest.mark.deep
@@ -37,14 +39,14 @@ def test_every_table_fits_the_page(
     pool: str, request: pytest.FixtureRequest, latex_problems: Any, tables_of: Callable[..., Any]
 ) -> None:
     runs = request.getfixturevalue(pool)
-    found = {name: tables_of(BY_NUMBER.get(name, name), runs) for name in BY_POOL[pool]}
+    found = {name: tables_of(names_by_number().get(name, name), runs) for name in BY_POOL[pool]}
     assert latex_problems(to_latex(made) for each in found.values() for made in each) == []
 
 
 def wide(columns: int, rows: int, name: str = "organization/a-model-of-thirty-letters") -> Table:
     """A table of numbers with intervals."""
-    cells = tuple(NumberCell(0.5, 9 + place, (0.1, 0.9), 1) for place in range(columns))
-    heads = ("Model", *(f"measure {place}" for place in range(columns)))
+    cells = tuple(NumberCell(0.5, 9 + index, (0.1, 0.9), 1) for index in range(columns))
+    heads = ("Model", *(f"measure {index}" for index in range(columns)))
     return Table("A wide table", heads, tuple((f"{name} {row}", *cells) for row in range(rows)), ("A note.",) * 3)
 
 

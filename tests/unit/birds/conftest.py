@@ -11,18 +11,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from eyechart.data.dataset import Dataset
+from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.observations import REASONS, Observations
 from eyechart.data.taxonomy import Taxonomy
-from eyechart.inference.runner import Runner
-from eyechart.inference.store import Store
-from eyechart.models.choice_trie import ExhaustiveScorer
+from eyechart.evaluation.settings import Case, Settings
+from eyechart.inference.runner.runner import Runner
+from eyechart.inference.store.entries import Store
+from eyechart.models.choices.trie import ExhaustiveScorer
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Encoder, Identity, Request
 from eyechart.protocol.context import Context
 from eyechart.protocol.registry import get_protocol
-from eyechart.protocol.settings import Case, Settings
-from eyechart.records import Metric, Record
-from eyechart.spec import parse_spec
+from eyechart.results.records import Metric, Record
 
 TREE = {  # orders, genera, species; the last order is one species, and nobody saw a Pica
     "Passeriformes": {
@@ -75,15 +75,15 @@ def seen(birds: Sequence[tuple[str, str, str]], tree: Taxonomy) -> Observations:
     species = np.array([SPECIES.index(name) if name in SPECIES else -1 for name, *_ in birds], np.int64)
     genus = np.array([GENERA.index(name.split()[0]) for name, *_ in birds], np.int64)
     reason = np.array([REASONS.index(why) if why else -1 for _, why, _ in birds], np.int64)
-    lists = [[int(place) for place in told.strip("?")] for *_, told in birds]
-    place = np.array([np.nan if "?" in told else 1.0 for *_, told in birds])
+    lists = [[int(index) for index in told.strip("?")] for *_, told in birds]
+    index = np.array([np.nan if "?" in told else 1.0 for *_, told in birds])
     offsets, ids = np.cumsum([0, *map(len, lists)]), tuple(f"o{row}" for row in range(len(birds)))
     candidates = np.array(sorted_each(lists), np.int64)
-    return Observations(tree, ids, species, genus, reason, place, place, offsets, candidates)
+    return Observations(tree, ids, species, genus, reason, index, index, offsets, candidates)
 
 
 def sorted_each(lists: Sequence[Sequence[int]]) -> list[int]:
-    return [place for found in lists for place in sorted(found)]
+    return [index for found in lists for index in sorted(found)]
 
 
 @dataclass

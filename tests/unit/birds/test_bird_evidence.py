@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.estimates import Estimate
-from eyechart.gate.evidence import Evidence, read_evidence
-from eyechart.metrics.abstention import ua_a
-from eyechart.metrics.calibration import calibration_error
-from eyechart.metrics.information_gain import information_gain
-from eyechart.metrics.resampling import percentile_interval
-from eyechart.metrics.selective import macro_auc
-from eyechart.metrics.thresholds import accuracy_coverage_area
-from eyechart.realbirdid.estimators import bootstrap_weights
-from eyechart.realbirdid.flat_list import flat_list_accuracies
-from eyechart.realbirdid.species import RangeViews
+from eyechart.realbirdid.metrics.shares import bootstrap_weights
+from eyechart.realbirdid.protocols.flat_list import flat_list_accuracies
+from eyechart.realbirdid.protocols.species import RangeViews
+from eyechart.realbirdid.statistics.abstention_tradeoff import ua_a
+from eyechart.realbirdid.statistics.information_gain import information_gain
+from eyechart.results.estimates import Estimate
+from eyechart.results.evidence import Evidence, read_evidence
+from eyechart.statistics.calibration import calibration_error
+from eyechart.statistics.resampling import percentile_interval
+from eyechart.statistics.selective import macro_auc
+from eyechart.statistics.thresholds import accuracy_coverage_area
 
 PROPER = {"log_score", "target_brier"}
 SPECIES = {"acc", "ig", "ua_a", "tree_acc", "tree_hm", "auc", "aurc", "auc_macro", "ece"} | PROPER
@@ -84,17 +84,17 @@ def test_every_share_is_that_of_its_outcomes(sides: Any) -> None:
 def test_harmonic_means_of_other_answers_are_drawn_of_the_same_birds(world: Any) -> None:
     """A model that is right about one bird more has a harmonic mean that no resample lowers, and that some raise."""
     recording = world.recording(world.comparing(), "flat_list")
-    places = recording.predictions.top_names["all species"].indices
+    indices = recording.predictions.top_names["all species"].indices
     truth = np.where(world.seen.answerable, world.seen.species, len(world.tree.names[0]) + world.seen.genus)
-    better = np.where(np.arange(22) == np.flatnonzero(places != truth)[0], truth, places)
-    change = hm(recording, better) - hm(recording, places)
+    better = np.where(np.arange(22) == np.flatnonzero(indices != truth)[0], truth, indices)
+    change = hm(recording, better) - hm(recording, indices)
     assert change.min() == 0
     assert 0.5 < (change > 0).mean() < 0.75  # a bird is in 1 - (1 - 1/n)^n of the resamples
 
 
-def hm(recording: Any, places: Any) -> Any:
+def hm(recording: Any, indices: Any) -> Any:
     """The draws of the harmonic mean, had the model chosen so."""
-    answers = {"all species": replace(recording.predictions.top_names["all species"], indices=places)}
+    answers = {"all species": replace(recording.predictions.top_names["all species"], indices=indices)}
     found = replace(recording.predictions, top_names=recording.predictions.top_names | answers)
     return bootstrap_of(flat_list_accuracies(replace(found, seed=42)), ("hm", "all species", "all"))
 
@@ -125,9 +125,9 @@ AREAS = {
 }
 
 
-def level(view: Any, rows: Any, place: int) -> tuple[Any, Any, Any]:
+def level(view: Any, rows: Any, index: int) -> tuple[Any, Any, Any]:
     """How sure each answer of a level is, whether it is right, and the truth."""
-    return view.summary.levels[place].probability[rows], view.correct[place][rows], view.targets[place][rows]
+    return view.summary.levels[index].probability[rows], view.correct[index][rows], view.targets[index][rows]
 
 
 @pytest.mark.parametrize("labels", ["all species", "eligible", "range"])

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from eyechart.errors import DataError, ModelError, SpecError
-from eyechart.realbirdid.name_scores import (
+from eyechart.models.spec import parse_spec
+from eyechart.realbirdid.protocols.name_scores import (
     candidate_mask,
     conditional_probabilities,
     require_observations,
@@ -19,8 +20,7 @@ from eyechart.realbirdid.name_scores import (
     softmax,
     species_names,
 )
-from eyechart.realbirdid.species_replay import SpeciesReplay
-from eyechart.spec import parse_spec
+from eyechart.realbirdid.protocols.species_replay import SpeciesReplay
 
 rows = arrays(np.float32, (3, 5), elements=st.floats(-80, 80, width=32))
 masks = arrays(np.bool_, (3, 5))

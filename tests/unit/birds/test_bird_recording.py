@@ -7,11 +7,17 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from eyechart.protocol.sample_table import SHARED_COLUMNS
-from eyechart.realbirdid.predictions import exact_duplicates, format_numbers, format_outcomes, genus_rows, names_of
-from eyechart.realbirdid.species_replay import SpeciesReplay
-from eyechart.records import Records, Run, decode, encode
-from eyechart.spec import parse_spec
+from eyechart.models.spec import parse_spec
+from eyechart.realbirdid.answers.bird_predictions import (
+    exact_duplicates,
+    format_numbers,
+    format_outcomes,
+    genus_rows,
+    names_of,
+)
+from eyechart.realbirdid.protocols.species_replay import SpeciesReplay
+from eyechart.results.records import Records, Run, decode, encode
+from eyechart.results.sample_table import SHARED_COLUMNS
 
 pytestmark = pytest.mark.deep
 

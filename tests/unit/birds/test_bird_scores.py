@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.gate.compare import SCORES, compare_metrics
-from eyechart.gate.evidence import Evidence, read_evidence
-from eyechart.metrics.proper_scores import LEAST
+from eyechart.gate.comparison.compare_metrics import SCORES, compare_metrics
+from eyechart.results.evidence import Evidence, read_evidence
+from eyechart.statistics.proper_scores import LEAST
 
 BROKEN = frozenset({1, 15})
 
@@ -22,8 +22,8 @@ def log_score(logits: Any, right: int) -> float:
 
 def right_names(world: Any, protocol: str) -> dict[int, int]:
     """Return the place of the right name of each bird that has one: a species, in a flat list also a genus."""
-    places = {row: world.names.index(name) for row, (name, *_) in enumerate(world.birds) if row not in BROKEN}
-    return {row: place for row, place in places.items() if place < 9 or protocol == "flat_list"}
+    indices = {row: world.names.index(name) for row, (name, *_) in enumerate(world.birds) if row not in BROKEN}
+    return {row: index for row, index in indices.items() if index < 9 or protocol == "flat_list"}
 
 
 @pytest.mark.parametrize("model", ["comparing", "saying"])
@@ -34,7 +34,7 @@ def test_scores_are_plain_loops_over_the_logits(
     world = make_bird_world(seed=4)
     record = world.record(getattr(world, model)(), protocol, broken=BROKEN)
     logits = world.logits()[:, : 9 if protocol == "species" else 14].tolist()
-    scores = [log_score(logits[row], place) for row, place in right_names(world, protocol).items()]
+    scores = [log_score(logits[row], index) for row, index in right_names(world, protocol).items()]
     mean, brier = (number(record, name, subset) for name in ("log_score", "target_brier"))
     assert (mean.n, brier.n, mean.ci_method) == (len(scores), len(scores), "student")
     assert mean.value == pytest.approx(sum(scores) / len(scores), abs=1e-5)

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.metrics.intervals import Interval, wilson
-from eyechart.realbirdid import estimators
-from eyechart.realbirdid.estimators import estimate, proportion
-from eyechart.records import Metric
+from eyechart.realbirdid.metrics import shares
+from eyechart.realbirdid.metrics.shares import estimate, proportion
+from eyechart.results.records import Metric
+from eyechart.statistics.intervals import Interval, wilson
 
 SIDES = np.array([1, 0, 1, math.nan]), np.array([0, 1, math.nan, math.nan, 1, 0])
 NOBODY = np.array([math.nan, math.nan])
@@ -21,7 +21,7 @@ def harmonic(one: Any, other: Any, seed: int) -> Metric:
     right = np.concatenate([one, other])
     answerable, clusters = np.arange(len(right)) < len(one), np.arange(len(right))
     seen = SimpleNamespace(answerable=answerable, clusters=clusters)
-    return estimators.harmonic_mean_estimate("hm", "range", right, seen, seed).metric  # type: ignore[arg-type]
+    return shares.harmonic_mean_estimate("hm", "range", right, seen, seed).metric  # type: ignore[arg-type]
 
 
 def refused() -> Any:

@@ -9,15 +9,15 @@ import pytest
 
 from eyechart.data.observations import Observations
 from eyechart.errors import VocabularyError
-from eyechart.protocol.sample_table import SHARED_COLUMNS
-from eyechart.realbirdid.flat_list import (
+from eyechart.realbirdid.protocols.flat_list import (
     UNANSWERED,
     candidate_mask_with_genera,
     outcomes_by_labels,
     row_maxima,
     top_names,
 )
-from eyechart.realbirdid.species import ALL, RANGE
+from eyechart.realbirdid.protocols.species import ALL, RANGE
+from eyechart.results.sample_table import SHARED_COLUMNS
 
 LABELS = ("all species", "eligible", "range")
 BROKEN = frozenset({1, 3})
@@ -35,12 +35,12 @@ def case(request: pytest.FixtureRequest, make_bird_world: Any) -> Any:
 def plain(world: Any, row: int, by_list: bool) -> tuple[str, float]:
     """The likeliest name, and its share."""
     _, _, told = world.birds[row]
-    places = {int(place) for place in told} if by_list else {*range(9)}
-    genera = {world.tree.names[1][world.tree.parents[0][place]] for place in places}
+    indices = {int(index) for index in told} if by_list else {*range(9)}
+    genera = {world.tree.names[1][world.tree.parents[0][index]] for index in indices}
     raised = {
         name: float(np.exp(np.float64(value)))
-        for place, (name, value) in enumerate(zip(world.names, world.logits()[row], strict=True))
-        if place in places or name in genera
+        for index, (name, value) in enumerate(zip(world.names, world.logits()[row], strict=True))
+        if index in indices or name in genera
     }
     best = max(raised, key=lambda name: raised[name])
     return best, raised[best] / sum(raised.values())
@@ -49,12 +49,12 @@ def plain(world: Any, row: int, by_list: bool) -> tuple[str, float]:
 @pytest.mark.parametrize(("labels", "prefix"), [(ALL, "all"), (RANGE, "range")])
 def test_the_likeliest_of_the_list_is_chosen(case: Any, labels: str, prefix: str) -> None:
     world, found, _, rows = case
-    for row, (place, told) in enumerate(zip(found.top_names[labels].indices, rows, strict=True)):
-        if place == UNANSWERED:
+    for row, (index, told) in enumerate(zip(found.top_names[labels].indices, rows, strict=True)):
+        if index == UNANSWERED:
             assert {told[f"{prefix}.{what}"] for what in ("answer", "answer_level", "probability", "correct")} == {""}
             continue
         name, share = plain(world, row, labels == RANGE)
-        assert (world.names[place], told[f"{prefix}.answer"]) == (name, name)
+        assert (world.names[index], told[f"{prefix}.answer"]) == (name, name)
         assert told[f"{prefix}.answer_level"] == ("species" if " " in name else "genus")
         assert float(told[f"{prefix}.probability"]) == pytest.approx(share, abs=1e-5)
 
@@ -121,7 +121,7 @@ def test_views_leave_out_who_has_no_list(case: Any) -> None:
 
 def test_a_genus_is_listed_with_any_of_its_species(bird_world: Any) -> None:
     found = candidate_mask_with_genera(bird_world.seen, 0, 22)
-    genera = [[bird_world.names[place] for place in np.flatnonzero(row[9:]) + 9] for row in found[[1, 3, 8, 11]]]
+    genera = [[bird_world.names[index] for index in np.flatnonzero(row[9:]) + 9] for row in found[[1, 3, 8, 11]]]
     assert genera == [["Corvus", "Turdus", "Pica"], [], [], ["Corvus", "Anhinga", "Opisthocomus"]]
     np.testing.assert_array_equal(
         found[:, :9], bird_world.seen.candidate_mask(0, 22) & bird_world.seen.eligible[:, None]
@@ -130,8 +130,8 @@ def test_a_genus_is_listed_with_any_of_its_species(bird_world: Any) -> None:
 
 def test_of_equals_the_first_is_chosen() -> None:
     shares = np.array([[0.25, 0.375, 0.375], [np.nan] * 3], np.float32)
-    places, sure, of_right = row_maxima(shares, np.array([0, 2]))
-    assert places.tolist() == [1, UNANSWERED]
+    indices, sure, of_right = row_maxima(shares, np.array([0, 2]))
+    assert indices.tolist() == [1, UNANSWERED]
     np.testing.assert_array_equal(sure, [0.375, np.nan])
     np.testing.assert_array_equal(of_right, [0.25, np.nan])
 

@@ -8,23 +8,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.data.dataset import Dataset
+from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import RequestError
 from eyechart.inference.engines.local import LocalEngine
-from eyechart.inference.requests import ScoreTexts
-from eyechart.inference.runner import Runner
-from eyechart.inference.store import Store
+from eyechart.inference.requests.row_requests import ScoreTexts
+from eyechart.inference.runner.runner import Runner
+from eyechart.inference.store.entries import Store
 from eyechart.models.hf.generator import HfGenerator
 from eyechart.models.registry import create_model
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Request, Scorer
 from eyechart.protocol.context import Context
 from eyechart.protocol.prompts import get_prompt
 from eyechart.protocol.registry import get_protocol
-from eyechart.realbirdid.name_scores import softmax
-from eyechart.realbirdid.nlg2choice import score_free_answers
+from eyechart.realbirdid.data.packaged_sample import open_realbirdid
 from eyechart.realbirdid.prompts import ask
-from eyechart.realbirdid.sample import open_realbirdid
-from eyechart.spec import parse_spec
+from eyechart.realbirdid.protocols.name_scores import softmax
+from eyechart.realbirdid.protocols.nlg2choice import score_free_answers
 
 MLLM = parse_spec("hf[toybox-mllm]")
 IMAGES = 3

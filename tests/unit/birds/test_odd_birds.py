@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.records import Metric, Record
+from eyechart.results.records import Metric, Record
 
 pytestmark = pytest.mark.deep
 

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.realbirdid.name_scores import score_names, softmax
-from eyechart.realbirdid.species import ALL, RANGE, SpeciesPredictions, probability_reader
-from eyechart.realbirdid.species_replay import SpeciesReplay
-from eyechart.spec import parse_spec
+from eyechart.models.spec import parse_spec
+from eyechart.realbirdid.protocols.name_scores import score_names, softmax
+from eyechart.realbirdid.protocols.species import ALL, RANGE, SpeciesPredictions, probability_reader
+from eyechart.realbirdid.protocols.species_replay import SpeciesReplay
 
 LISTED = (0, 1, 2, 4, 6, 7, 9, 10, 11, 13, 14, 15, 17, 18, 19, 20)  # birds with a location and a list
 
@@ -25,14 +25,14 @@ def plain(world: Any, row: int, by_list: bool) -> dict[str, dict[str, float]]:
     """The probability of every name by level."""
     names, tree = world.names, world.tree
     _, _, told = world.birds[row]
-    chosen = [int(place) for place in told] if by_list else range(9)
-    raised = {place: float(np.exp(np.float64(world.logits()[row, place]))) for place in chosen}
+    chosen = [int(index) for index in told] if by_list else range(9)
+    raised = {index: float(np.exp(np.float64(world.logits()[row, index]))) for index in chosen}
     levels: dict[str, dict[str, float]] = {level: {} for level in tree.levels}
-    for place, value in raised.items():
+    for index, value in raised.items():
         for level, known, above in zip(tree.levels, tree.names, tree.ancestors, strict=True):
-            name = known[above[place]]
+            name = known[above[index]]
             levels[level][name] = levels[level].get(name, 0) + value / sum(raised.values())
-    assert {*levels["species"]} == {names[place] for place in chosen}
+    assert {*levels["species"]} == {names[index] for index in chosen}
     return levels
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.protocol.curves import POINTS, thin_curve
+from eyechart.results.curve_files import POINTS, thin_curve
 
 LABELS = ("all species", "eligible", "range")
 SETS = ("answerable.species", "answerable.genus", "answerable.order", "unanswerable.genus", "unanswerable.order")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.records import Metric, Record
+from eyechart.results.records import Metric, Record
 
 LABELS = ("all species", "eligible", "range")
 SETS = ("answerable.species", "answerable.genus", "answerable.order", "unanswerable.genus", "unanswerable.order")
@@ -148,17 +148,17 @@ class Tree:
 
     def __init__(self, world: Any, row: int, listed: bool, above: int) -> None:
         logits = world.logits()[row, :9].astype(np.float64)
-        chosen = [int(place) for place in world.birds[row][2]] if listed else range(9)
-        total = sum(math.exp(logits[place]) for place in chosen)
-        leaves = [{place} for place in range(9)]
+        chosen = [int(index) for index in world.birds[row][2]] if listed else range(9)
+        total = sum(math.exp(logits[index]) for index in chosen)
+        leaves = [{index} for index in range(9)]
         depths = [above + 1] * 9
         for height, names in enumerate(world.tree.ancestors[1 : above + 1]):
-            leaves += [{place for place in range(9) if names[place] == name} for name in range(max(names) + 1)]
+            leaves += [{index for index in range(9) if names[index] == name} for name in range(max(names) + 1)]
             depths += [above - height] * (max(names) + 1)
         self.leaves, self.depth = [*leaves, {*range(9)}], [*depths, 0]
         self.information = [1 - math.log(len(each)) / math.log(9) for each in self.leaves]
-        own = [math.exp(logits[place]) / total if place in chosen else 0.0 for place in range(9)]
-        self.chances = [round(sum(own[place] for place in each), 9) for each in self.leaves]
+        own = [math.exp(logits[index]) / total if index in chosen else 0.0 for index in range(9)]
+        self.chances = [round(sum(own[index] for index in each), 9) for each in self.leaves]
 
     def at(self, threshold: float) -> int:
         """The most informative node that is as likely; of equals the likeliest, then the first."""
@@ -191,7 +191,7 @@ def gain(trees: dict[int, Tree], species: Sequence[int], correct_only: bool = Fa
     total, reached, before = 0.0, 0.0, 1.0
     for threshold in thresholds(trees):
         nodes = [tree.at(threshold) for tree in trees.values()]
-        right = [place in tree.leaves[node] for place, tree, node in zip(species, trees.values(), nodes, strict=True)]
+        right = [index in tree.leaves[node] for index, tree, node in zip(species, trees.values(), nodes, strict=True)]
         worth = [
             tree.depth[node] / tree.depth[0] if depth else tree.information[node]
             for tree, node in zip(trees.values(), nodes, strict=True)
@@ -234,10 +234,10 @@ def crossed(trees: dict[int, Tree], nodes: dict[int, int]) -> dict[int, bool]:
     """Each half judged by the other's threshold; the halves are dealt from a seeded order, kind by kind."""
     random, rows, halves = np.random.default_rng(SEED), [*trees], ([], [])  # type: ignore[var-annotated]
     for kind in (True, False):
-        for place, one in enumerate(
+        for index, one in enumerate(
             random.permutation([at for at, row in enumerate(rows) if (nodes[row] < 9) == kind])
         ):
-            halves[place % 2].append(rows[one])
+            halves[index % 2].append(rows[one])
     parts = [{row: trees[row] for row in half} for half in halves]
     return judged(parts[0], nodes, best(parts[1], nodes)) | judged(parts[1], nodes, best(parts[0], nodes))
 
@@ -246,7 +246,7 @@ def crossed(trees: dict[int, Tree], nodes: dict[int, int]) -> dict[int, bool]:
 def test_the_trees_stops_are_judged_by_the_other_half(case: Any, trees: Any, number: Any, labels: str) -> None:
     world, record, _ = case
     nodes = {
-        row: int(place if place >= 0 else 9 + world.seen.genus[row]) for row, place in enumerate(world.seen.species)
+        row: int(index if index >= 0 else 9 + world.seen.genus[row]) for row, index in enumerate(world.seen.species)
     }
     right = crossed(trees(labels), nodes)
     a, ua = ([hit for row, hit in right.items() if (nodes[row] < 9) == kind] for kind in (True, False))

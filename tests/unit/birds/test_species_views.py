@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.realbirdid.species import RangeViews, criterion_name
+from eyechart.realbirdid.protocols.species import RangeViews, criterion_name
 
 BROKEN = frozenset({1, 15})
 LISTED = (0, 2, 4, 6, 7, 9, 10, 11, 13, 14, 17, 18, 19, 20)
@@ -44,10 +44,10 @@ def test_nodes_are_species_or_genera(case: Any) -> None:
 
 def test_right_and_wrong_are_of_those_who_have_truth_and_answer(case: Any) -> None:
     for view in case[1].all:
-        for place, right in enumerate(view.correct):
-            known = view.answered & (view.observations.answerable | (place > 0))
+        for index, right in enumerate(view.correct):
+            known = view.answered & (view.observations.answerable | (index > 0))
             np.testing.assert_array_equal(~np.isnan(right), known)
-            np.testing.assert_array_equal(right[known], (view.summary.levels[place].best == view.targets[place])[known])
+            np.testing.assert_array_equal(right[known], (view.summary.levels[index].best == view.targets[index])[known])
 
 
 def test_the_deepest_is_the_finest_that_is_known(case: Any) -> None:
@@ -71,14 +71,14 @@ def test_sets_are_levels_of_either_kind(case: Any) -> None:
 
 def test_how_unsure_an_answer_is_goes_by_level_and_criterion(case: Any) -> None:
     view = case[1]["range"]
-    for place, level in enumerate(view.summary.levels):
+    for index, level in enumerate(view.summary.levels):
         uncertainty = {
             "max_probability": 1 - level.probability,
             "entropy": level.entropy,
             "margin": 1 - (level.probability - level.second),
         }
         for criterion, expected in uncertainty.items():  # computed without the rounding of 1 - p
-            np.testing.assert_allclose(view.uncertainty(criterion, place), expected, rtol=0, atol=1e-15)
+            np.testing.assert_allclose(view.uncertainty(criterion, index), expected, rtol=0, atol=1e-15)
 
 
 def test_the_tree_is_that_of_the_names(case: Any) -> None:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from eyechart.estimates import Estimate
-from eyechart.gate.evidence import RESAMPLES, Evidence, collect_evidence, pack_clusters
-from eyechart.gate.evidence import digest as plane_name
-from eyechart.metrics.intervals import Interval
-from eyechart.metrics.resampling import unit_bootstrap_shares
+from eyechart.results.estimates import Estimate
+from eyechart.results.evidence import RESAMPLES, Evidence, collect_evidence, pack_clusters
+from eyechart.results.evidence import digest as plane_name
+from eyechart.statistics.intervals import Interval
+from eyechart.statistics.resampling import unit_bootstrap_shares
 
 Make = Callable[..., Evidence]
 LOWER, NEITHER = ("brier", "ece", "aurc"), ("oop", "mmd2")
@@ -43,7 +43,7 @@ def shares(**outcomes: Any) -> list[Estimate]:
 @cache
 def keys(size: int) -> tuple[str, ...]:
     """Name so many samples; simulations ask for the same number again and again."""
-    return tuple(f"{place:05d}" for place in range(size))
+    return tuple(f"{index:05d}" for index in range(size))
 
 
 @pytest.fixture(scope="session")

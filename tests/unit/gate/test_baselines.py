@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from eyechart.errors import BaselineError
-from eyechart.gate.baselines import (
+from eyechart.gate.baselines.baseline_files import (
     WrittenBaseline,
     case_key,
     model_slug,
@@ -54,9 +54,9 @@ def test_no_case_is_lost_where_processes_write_one_file_at_once(cases: Any, tmp_
     barrier = context.Barrier(4)
 
     def write(name: str) -> None:
-        for place in range(5):
+        for index in range(5):
             barrier.wait(60)
-            write_baselines(tmp_path / str(place), cases(f"imagenet/{name}/m[]"))
+            write_baselines(tmp_path / str(index), cases(f"imagenet/{name}/m[]"))
 
     writers = [context.Process(target=write, args=(name,)) for name in "abcd"]
     for writer in writers:
@@ -64,8 +64,8 @@ def test_no_case_is_lost_where_processes_write_one_file_at_once(cases: Any, tmp_
     for writer in writers:
         writer.join()
     assert [writer.exitcode for writer in writers] == [0] * 4
-    for place in range(5):
-        assert len(read_baselines(tmp_path / str(place))) == 4
+    for index in range(5):
+        assert len(read_baselines(tmp_path / str(index))) == 4
     assert {path.name for path in tmp_path.rglob("*") if path.is_file()} == {f"{model_slug('m[]')}.json"}
 
 
@@ -160,9 +160,9 @@ def test_a_run_is_no_baseline(tmp_path: Path, named: str) -> None:
 
 
 def test_a_place_with_nothing_in_it_is_refused(tmp_path: Path) -> None:
-    for place in (tmp_path, tmp_path / "nowhere", tmp_path / "nothing.json"):
-        with pytest.raises(BaselineError, match=f"There is no baseline at {place}. Write one with {REMEDY}"):
-            read_baselines(place)
+    for index in (tmp_path, tmp_path / "nowhere", tmp_path / "nothing.json"):
+        with pytest.raises(BaselineError, match=f"There is no baseline at {index}. Write one with {REMEDY}"):
+            read_baselines(index)
 
 
 def test_what_cannot_be_opened_is_refused(tmp_path: Path) -> None:
@@ -179,12 +179,12 @@ def test_a_case_in_two_files_is_refused(cases: Any, tmp_path: Path) -> None:
 
 
 def test_one_file_is_for_one_model_and_benchmark(cases: Any, tmp_path: Path) -> None:
-    place = tmp_path / "main.json"
-    assert write_baselines(place, cases("imagenet/a/m[]", "imagenet/b/m[]")) == [WrittenBaseline(place)]
+    index = tmp_path / "main.json"
+    assert write_baselines(index, cases("imagenet/a/m[]", "imagenet/b/m[]")) == [WrittenBaseline(index)]
     with pytest.raises(BaselineError, match=r"main\.json is one file"):
-        write_baselines(place, cases("imagenet/a/m[]", "toybox/a/m[]"))
+        write_baselines(index, cases("imagenet/a/m[]", "toybox/a/m[]"))
     with pytest.raises(BaselineError, match=r"is of m\[\] on imagenet, not of m\[\] on toybox"):
-        write_baselines(place, cases("toybox/a/m[]"))
+        write_baselines(index, cases("toybox/a/m[]"))
 
 
 def test_a_file_that_cannot_be_read_is_written_anew_and_that_is_said(cases: Any, tmp_path: Path) -> None:

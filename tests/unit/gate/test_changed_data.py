@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from eyechart.data.sample_hashes import hash_samples
-from eyechart.gate.baselines import read_baseline, write_baselines
-from eyechart.gate.changed_data import describe_changed_samples
-from eyechart.gate.evidence import Evidence, digest, pack_array
-from eyechart.gate.shared_samples import with_samples
-from eyechart.gate.verdicts import Rule
-from eyechart.reports.verdicts import compare_cases
+from eyechart.data.dataset.sample_hashes import hash_samples
+from eyechart.gate.baselines.baseline_files import read_baseline, write_baselines
+from eyechart.gate.comparison.changed_data import describe_changed_samples
+from eyechart.gate.verdicts.decide import Rule
+from eyechart.reports.comparison.verdict_cells import compare_cases
+from eyechart.results.evidence import Evidence, digest, pack_array
+from eyechart.results.shared_samples import with_samples
 
 PETS = {f"{name}/{number}.png": f"{name} {number}" for name in ("cat", "dog") for number in range(4)}
 

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.gate.compare import compare_metrics
-from eyechart.gate.power import power_without_baseline
-from eyechart.metrics.clusters import clustered_change_interval, clustered_mcnemar
+from eyechart.gate.comparison.compare_metrics import compare_metrics
+from eyechart.gate.verdicts.power import power_without_baseline
+from eyechart.statistics.clusters import clustered_change_interval, clustered_mcnemar
 
 GROUPS = np.repeat(np.arange(10), 4)  # ten observations of four photographs each
 BEFORE = np.ones(40)

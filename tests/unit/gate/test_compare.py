@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from eyechart.estimates import Estimate, score_estimates
-from eyechart.gate.compare import (
+from eyechart.gate.comparison.compare_metrics import (
     MetricComparison,
     added_metrics,
     compare_metrics,
@@ -19,21 +18,27 @@ from eyechart.gate.compare import (
     remarks,
     samples_to_show,
 )
-from eyechart.gate.evidence import RESAMPLES
-from eyechart.gate.messages import describe_loss, describe_nearest_to_loss, describe_remarks, format_p_value
-from eyechart.gate.power import SUPPOSED, power_lines, power_without_baseline
-from eyechart.gate.verdicts import Rule, decide
-from eyechart.metrics.intervals import Interval
-from eyechart.metrics.paired import change_interval
-from eyechart.metrics.resampling import unit_bootstrap_shares
-from eyechart.metrics.significance import holm, minimum_detectable_loss
+from eyechart.gate.verdicts.decide import Rule, decide
+from eyechart.gate.verdicts.power import SUPPOSED, power_lines, power_without_baseline
+from eyechart.gate.verdicts.verdict_messages import (
+    describe_loss,
+    describe_nearest_to_loss,
+    describe_remarks,
+    format_p_value,
+)
+from eyechart.results.estimates import Estimate, score_estimates
+from eyechart.results.evidence import RESAMPLES
+from eyechart.statistics.intervals import Interval
+from eyechart.statistics.paired import change_interval
+from eyechart.statistics.resampling import unit_bootstrap_shares
+from eyechart.statistics.significance import holm, minimum_detectable_loss
 
 NAN = float("nan")
 
 
 def found(p: float = NAN, delta: float = -0.1, **other: Any) -> MetricComparison:
     """A comparison of which only some things matter."""
-    from eyechart.gate.evidence import MetricEvidence
+    from eyechart.results.evidence import MetricEvidence
 
     better = other.pop("better", 1)
     proof = MetricEvidence(

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from eyechart.gate.baselines import read_baseline, read_drifts, write_baselines
-from eyechart.gate.compare import compare_metrics
-from eyechart.gate.drift import NO_DRIFT, Drift, add_version, count_changes
-from eyechart.gate.messages import describe_written_baseline
-from eyechart.metrics.sequential import loss_log_e_value
-from eyechart.metrics.significance import mcnemar
+from eyechart.gate.baselines.baseline_files import read_baseline, read_drifts, write_baselines
+from eyechart.gate.baselines.drift import NO_DRIFT, Drift, add_version, count_changes
+from eyechart.gate.comparison.compare_metrics import compare_metrics
+from eyechart.gate.verdicts.verdict_messages import describe_written_baseline
+from eyechart.statistics.e_values import loss_log_e_value
+from eyechart.statistics.significance import mcnemar
 
 ALPHA = 0.01
 RIGHT = np.ones(200)
@@ -64,9 +64,9 @@ def test_false_alarms_are_at_most_one_in_a_hundred_versions() -> None:
 def test_images_are_counted_once_for_all_cases_of_a_split(make: Any, share: Any) -> None:
     comparisons = [
         comparison
-        for place, outcomes in enumerate((worse(3), worse(3, first=2)))
+        for index, outcomes in enumerate((worse(3), worse(3, first=2)))
         for comparison in compare_metrics(
-            *(make(share(acc1=side, acc5=side), protocol=f"p{place}") for side in (RIGHT, outcomes))
+            *(make(share(acc1=side, acc5=side), protocol=f"p{index}") for side in (RIGHT, outcomes))
         )
     ]
     assert count_changes(comparisons) == (5, 0)
@@ -75,7 +75,7 @@ def test_images_are_counted_once_for_all_cases_of_a_split(make: Any, share: Any)
 
 def test_a_baseline_counts_its_versions_and_starts_again_after_an_alarm(make: Any, share: Any, tmp_path: Path) -> None:
     written = [write_baselines(tmp_path, [make(share(acc1=worse(lost)))], ALPHA)[0] for lost in range(0, 48, 3)]
-    alarms = [place for place, one in enumerate(written) if one.drift.updates]
+    alarms = [index for index, one in enumerate(written) if one.drift.updates]
     first = written[alarms[0]]
     total = f"its versions together have lost: {3 * alarms[0]} images lost and 0 gained"
     assert total in describe_written_baseline(first)
@@ -84,7 +84,7 @@ def test_a_baseline_counts_its_versions_and_starts_again_after_an_alarm(make: An
     kept = read_baseline(first.path)
     rest = read_drifts([first.path])[kept.benchmark, kept.model]
     assert (kept.drift or NO_DRIFT) == rest
-    assert rest.lost + sum(written[place].drift.lost for place in alarms) == 45
+    assert rest.lost + sum(written[index].drift.lost for index in alarms) == 45
 
 
 def test_a_version_on_other_data_does_not_count(make: Any, share: Any) -> None:

@@ -12,19 +12,19 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from msgspec.structs import replace
 
-from eyechart.classification.predictions import ClassPredictions, Targets
-from eyechart.data.dataset import Dataset
-from eyechart.data.equivalences import LabelPolicy
-from eyechart.data.file_index import whole_file_source
-from eyechart.data.labels import build_label_set, build_original_labels
-from eyechart.data.rows import Row
+from eyechart.classification.answers.class_predictions import ClassPredictions, Targets
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.data.dataset.label_sets import build_label_set, build_original_labels
+from eyechart.data.dataset.rows import Row
+from eyechart.data.index.file_index import whole_file_source
+from eyechart.data.labels.equivalences import LabelPolicy
 from eyechart.errors import ReportError
-from eyechart.estimates import Estimate
-from eyechart.gate.evidence import RESAMPLES, STEPS, Evidence, PackedArrays, collect_evidence, read_evidence
+from eyechart.evaluation.settings import Case
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Identity
-from eyechart.protocol.settings import Case
-from eyechart.records import encode
-from eyechart.spec import parse_spec
+from eyechart.results.estimates import Estimate
+from eyechart.results.evidence import RESAMPLES, STEPS, Evidence, PackedArrays, collect_evidence, read_evidence
+from eyechart.results.records import encode
 
 MANY, CLASSES, KIB = 50_000, 12, 1024
 OUTCOMES = arrays(np.float64, st.integers(0, 70), elements=st.sampled_from([0.0, 1.0, np.nan]))
@@ -93,7 +93,7 @@ def large(tmp_path_factory: pytest.TempPathFactory, evaluate_predictions: Any) -
     near = (np.array(old) + (chance.random(MANY) > 0.7)) % CLASSES
     more = [(each % 3,) if each % 2 else () for each in chance.integers(0, 9, MANY).tolist()]
     new = [tuple({one, *others}) for one, others in zip(near.tolist(), more, strict=True)]
-    rows = tuple(Row(f"{place:05d}", f"{place}.jpg", f"{place:064x}", label) for place, label in enumerate(old))
+    rows = tuple(Row(f"{index:05d}", f"{index}.jpg", f"{index:064x}", label) for index, label in enumerate(old))
     given = {"ImGT": [(each,) for each in old], "ReGT": [each if each[0] % 5 else () for each in new]}
     truths = {
         "ImGT": build_original_labels("imagenet", rows, given["ImGT"], "test"),
@@ -180,7 +180,7 @@ def test_damaged_draws_are_an_error_too(make: Any, named: Any) -> None:
 def test_no_plane_takes_more_room_than_it_must(make: Any, share: Any) -> None:
     bomb = make(share(acc1=[1, 0]), arrays={"x": _bomb()})
     with pytest.raises(ValueError, match="has another size than 1 bytes"):
-        bomb.read_array("x", 1)
+        bomb._read_array("x", 1)
 
 
 def _bomb() -> str:

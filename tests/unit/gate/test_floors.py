@@ -6,14 +6,14 @@ import pytest
 from msgspec.structs import replace
 
 from eyechart.errors import SpecError
-from eyechart.gate.floors import describe_missed_floor, find_missed_floors, parse_floor, suggest_names
-from eyechart.records import Metric, Record
+from eyechart.gate.policy.floors import describe_missed_floor, find_missed_floors, parse_floor, suggest_names
+from eyechart.results.records import Metric, Record
 
 
 @pytest.fixture
 def records(run_folder: Any) -> list[Record]:
     """The records of three models on imagenet/val."""
-    from eyechart.records import read_run
+    from eyechart.results.records import read_run
 
     return list(read_run(run_folder).records)
 

@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.gate.baselines import FOLDER, Baseline, encode_baseline, model_slug, read_baseline, read_baselines
+from eyechart.gate.baselines.baseline_files import (
+    FOLDER,
+    Baseline,
+    encode_baseline,
+    model_slug,
+    read_baseline,
+    read_baselines,
+)
 from eyechart.plugins.options import DEFAULT_MODELS
 
 ROOT = Path(__file__).parents[3]

@@ -8,8 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from eyechart.errors import SpecError
-from eyechart.gate.compare import compare_metrics
-from eyechart.gate.messages import (
+from eyechart.gate.comparison.compare_metrics import compare_metrics
+from eyechart.gate.verdicts.decide import Rule, Verdict, adjust_family, decide, parse_margin, session_verdict
+from eyechart.gate.verdicts.verdict_messages import (
     count_verdicts,
     describe_floor,
     describe_loss,
@@ -19,9 +20,8 @@ from eyechart.gate.messages import (
     format_adjusted,
     show_failing_numbers,
 )
-from eyechart.gate.verdicts import Rule, Verdict, adjust_family, decide, parse_margin, session_verdict
-from eyechart.metrics.noninferiority import loss_upper_limit, samples_for_margin
-from eyechart.metrics.significance import holm
+from eyechart.statistics.noninferiority import loss_upper_limit, samples_for_margin
+from eyechart.statistics.significance import holm
 
 RIGHT, OTHER = [1, 0] * 1000, "1" * 64
 POINT = Rule(margin=0.01)

@@ -2,7 +2,11 @@
 
 from typing import Any
 
-from eyechart.gate.messages import explain_no_number, explain_nothing_compared, explain_nothing_recorded
+from eyechart.gate.verdicts.verdict_messages import (
+    explain_no_number,
+    explain_nothing_compared,
+    explain_nothing_recorded,
+)
 
 UPDATE = "write the baseline with --eye-update-baseline"
 PATHS = "Where these are other checkpoints of one model, give both the same name"

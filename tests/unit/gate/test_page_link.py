@@ -8,11 +8,11 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
-from eyechart.gate.compare import compare_metrics
-from eyechart.gate.messages import describe_loss, describe_losses
-from eyechart.gate.page_link import PageLink, page_address
-from eyechart.gate.verdicts import Rule, decide
-from eyechart.paths import STORE
+from eyechart.files.folders import STORE
+from eyechart.gate.comparison.compare_metrics import compare_metrics
+from eyechart.gate.verdicts.decide import Rule, decide
+from eyechart.gate.verdicts.page_link import PageLink, page_address
+from eyechart.gate.verdicts.verdict_messages import describe_loss, describe_losses
 
 HERE = Path("/home/me")
 SIGHT = PageLink(HERE, HERE / "reports/runs/1", HERE / "kept")

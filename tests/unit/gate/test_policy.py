@@ -8,10 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from eyechart.errors import SpecError
-from eyechart.gate.compare import compare_metrics
-from eyechart.gate.messages import describe_session
-from eyechart.gate.policy import NO_POLICY, Policy, PolicyRule, read_policy
-from eyechart.gate.verdicts import Rule, Verdict, decide, decide_with_models
+from eyechart.gate.comparison.compare_metrics import compare_metrics
+from eyechart.gate.policy.tiers import NO_POLICY, Policy, PolicyRule, read_policy
+from eyechart.gate.verdicts.decide import Rule, Verdict, decide, decide_with_models
+from eyechart.gate.verdicts.verdict_messages import describe_session
 
 RIGHT = np.array([1, 1, 1, 0] * 500, np.float64)
 
@@ -67,7 +67,7 @@ def test_without_a_policy_primary_metrics_are_critical_and_others_are_supporting
 def test_a_rule_is_for_what_all_of_its_patterns_match(judged: Any, patterns: Any, meant: list[int]) -> None:
     policy = one(tier="advisory", **patterns)
     verdicts = judged(policy, acc1=100, acc5=100)
-    assert [place for place, verdict in enumerate(verdicts) if not verdict.regression] == meant
+    assert [index for index, verdict in enumerate(verdicts) if not verdict.regression] == meant
     assert bool(policy.unused_rules([verdict.comparison for verdict in verdicts])) == (not meant)
     assert {verdict.decision for verdict in verdicts} == {"regression"}
 
@@ -137,7 +137,7 @@ def test_a_model_tolerates_what_its_cases_tolerate_on_average(make: Any, share: 
 
 
 def test_a_score_is_gated_by_its_tier(make: Any) -> None:
-    from eyechart.estimates import score_estimates
+    from eyechart.results.estimates import score_estimates
 
     scores = -np.linspace(0.1, 2, 400)
     before, after = (make([next(score_estimates("ImGT", s))], samples=400) for s in (scores, scores * 1.5))

@@ -11,13 +11,18 @@ import pytest
 from msgspec.structs import replace as struct_replace
 from scipy.stats import binom, chi2, multinomial
 
-from eyechart.gate.compare import MetricComparison, compare_metrics
-from eyechart.gate.evidence import Evidence
-from eyechart.gate.messages import count_verdicts, describe_benchmarks, describe_pooled, describe_session
-from eyechart.gate.pooled import pool_models
-from eyechart.gate.verdict_file import summarise_session
-from eyechart.gate.verdicts import REGRESSION, Rule, decide
-from eyechart.metrics.significance import mcnemar, mcnemar_p
+from eyechart.gate.comparison.compare_metrics import MetricComparison, compare_metrics
+from eyechart.gate.comparison.pooled import pool_models
+from eyechart.gate.verdicts.decide import REGRESSION, Rule, decide
+from eyechart.gate.verdicts.verdict_file import summarise_session
+from eyechart.gate.verdicts.verdict_messages import (
+    count_verdicts,
+    describe_benchmarks,
+    describe_pooled,
+    describe_session,
+)
+from eyechart.results.evidence import Evidence
+from eyechart.statistics.significance import mcnemar, mcnemar_p
 
 Outcomes = Sequence[float]
 ALPHA, DISCORDANCE = 0.01, 0.09

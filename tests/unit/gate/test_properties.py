@@ -11,13 +11,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.contingency_tables import mcnemar
 
-from eyechart.estimates import Estimate
-from eyechart.gate.compare import MAX_LISTED, MetricComparison, compare_metrics, samples_to_show
-from eyechart.gate.evidence import RESAMPLES, Evidence
-from eyechart.gate.verdicts import IMPROVEMENT, INCONCLUSIVE, NO_REGRESSION, REGRESSION, UNTESTED, Rule, Verdict, decide
-from eyechart.metrics.intervals import wilson
-from eyechart.metrics.joint_tests import DRAWS
-from eyechart.metrics.resampling import unit_bootstrap_shares
+from eyechart.gate.comparison.compare_metrics import MAX_LISTED, MetricComparison, compare_metrics, samples_to_show
+from eyechart.gate.verdicts.decide import (
+    IMPROVEMENT,
+    INCONCLUSIVE,
+    NO_REGRESSION,
+    REGRESSION,
+    UNTESTED,
+    Rule,
+    Verdict,
+    decide,
+)
+from eyechart.results.estimates import Estimate
+from eyechart.results.evidence import RESAMPLES, Evidence
+from eyechart.statistics.intervals import wilson
+from eyechart.statistics.joint_tests import DRAWS
+from eyechart.statistics.resampling import unit_bootstrap_shares
 
 pytestmark = pytest.mark.deep
 
@@ -116,7 +125,7 @@ def test_exchanging_the_runs_flips_signs(sides: Any, of: Runs, alpha: float) -> 
 def test_another_order_of_the_samples_changes_nothing(sides: Any, of: Runs, chance: Any) -> None:
     one, other = sides(of)
     order = chance.sample(range(one.samples), one.samples)
-    moved = sides(Runs(of.names, of.outcomes[..., order]), keys=tuple(one.keys[place] for place in order))
+    moved = sides(Runs(of.names, of.outcomes[..., order]), keys=tuple(one.keys[index] for index in order))
     plain, turned = [*compare_metrics(one, other)], [*compare_metrics(*moved)]
     assert [told(each) for each in turned] == [pytest.approx(told(each), nan_ok=True) for each in plain]
     for was, now in zip(plain, turned, strict=True):
@@ -170,8 +179,8 @@ def reference(found: list[MetricComparison]) -> list[float]:
     """Westfall and Young's p-values of each family of proportions, with draws of our own in plain loops."""
     chance, adjusted = np.random.default_rng(0), [NAN] * len(found)
     for primary in (True, False):
-        family = [place for place, each in enumerate(found) if each.primary == primary and not isnan(each.p)]
-        rows = [changes_by_unit(found[place]) for place in family]
+        family = [index for index, each in enumerate(found) if each.primary == primary and not isnan(each.p)]
+        rows = [changes_by_unit(found[index]) for index in family]
         order = sorted(range(len(family)), key=lambda number: -statistic(rows[number], {}))
         reached = dict.fromkeys(order, 0)
         for _ in range(2000 if len(family) > 1 else 0):

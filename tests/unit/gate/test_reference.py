@@ -15,10 +15,10 @@ from scipy.optimize import brentq
 from scipy.stats import binomtest, norm, t
 from statsmodels.stats.multitest import multipletests
 
-from eyechart.gate.compare import compare_metrics
-from eyechart.gate.evidence import Evidence
-from eyechart.gate.pooled import pool_models
-from eyechart.gate.verdicts import Rule, decide
+from eyechart.gate.comparison.compare_metrics import compare_metrics
+from eyechart.gate.comparison.pooled import pool_models
+from eyechart.gate.verdicts.decide import Rule, decide
+from eyechart.results.evidence import Evidence
 
 SESSIONS = 200
 RULE = Rule(alpha=0.3, max_drop=0.6, margin=0.45)
@@ -93,11 +93,11 @@ def random_session(make: Any, share: Any, drawn: Any) -> Any:
                 evidence.append(make(estimates, **own, **settings, weights_sha256=weights, fingerprint=split))
             session.pairs.append((evidence[0], evidence[1]))
             common = {"split": split, "model": model, "same_weights": same, "n": size}
-            for place, name in enumerate(names):
+            for index, name in enumerate(names):
                 outcomes = {"before": sides[0][name].tolist(), "after": sides[1][name].tolist()}
                 session.numbers.append(
                     Number(
-                        primary=place == 0,
+                        primary=index == 0,
                         clusters=[(split, unit) for unit in groups[split].tolist()],
                         **outcomes,
                         **common,
@@ -225,8 +225,8 @@ def joint(shares: list[Number]) -> list[float]:
     if len(shares) < 2:
         return [own_p(number) for number in shares]
     every = sorted({unit for number in shares for unit in number.units})
-    place = {unit: at for at, unit in enumerate(every)}
-    rows = [{place[unit]: change for unit, change in number.units.items() if change} for number in shares]
+    index = {unit: at for at, unit in enumerate(every)}
+    rows = [{index[unit]: change for unit, change in number.units.items() if change} for number in shares]
     sizes = [sqrt(sum(change * change for change in row.values())) for row in rows]
     drawn = [
         [

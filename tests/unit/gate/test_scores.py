@@ -8,13 +8,13 @@ import pytest
 from msgspec.structs import replace
 
 from eyechart.errors import SpecError
-from eyechart.estimates import score_estimates
-from eyechart.gate.compare import SCORES, compare_metrics
-from eyechart.gate.messages import count_verdicts, describe_session
-from eyechart.gate.pooled import pool_models
-from eyechart.gate.verdict_file import summarise_metric, summarise_session
-from eyechart.gate.verdicts import Rule, decide, parse_gates, session_verdict
-from eyechart.metrics.proper_scores import LEAST, brier_scores, sign_flip_mean_p
+from eyechart.gate.comparison.compare_metrics import SCORES, compare_metrics
+from eyechart.gate.comparison.pooled import pool_models
+from eyechart.gate.verdicts.decide import Rule, decide, parse_gates, session_verdict
+from eyechart.gate.verdicts.verdict_file import summarise_metric, summarise_session
+from eyechart.gate.verdicts.verdict_messages import count_verdicts, describe_session
+from eyechart.results.estimates import score_estimates
+from eyechart.statistics.proper_scores import LEAST, brier_scores, sign_flip_mean_p
 
 RIGHT = [1.0, 0.0] * 30
 CHANCE = np.random.default_rng(3)

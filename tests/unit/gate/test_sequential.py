@@ -9,13 +9,13 @@ import pytest
 from msgspec.structs import replace
 
 from eyechart.errors import SpecError
-from eyechart.gate.compare import BETTING, compare_metrics
-from eyechart.gate.evidence import digest, pack_clusters
-from eyechart.gate.sequential import LOSS, NO_LOSS, SequentialTest, can_be_sequential
-from eyechart.gate.verdicts import Rule, decide
-from eyechart.inference.runner import Runner
-from eyechart.inference.store import Store
-from eyechart.metrics.sequential import loss_log_e_value, sequential_loss_limit
+from eyechart.gate.comparison.compare_metrics import BETTING, compare_metrics
+from eyechart.gate.sequential.stop_early import LOSS, NO_LOSS, SequentialTest, can_be_sequential
+from eyechart.gate.verdicts.decide import Rule, decide
+from eyechart.inference.runner.runner import Runner
+from eyechart.inference.store.entries import Store
+from eyechart.results.evidence import digest, pack_clusters
+from eyechart.statistics.e_values import loss_log_e_value, sequential_loss_limit
 
 RIGHT = np.array([1, 1, 1, 0] * 100, np.float64)
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from eyechart.data.sample_hashes import hash_samples
+from eyechart.data.dataset.sample_hashes import hash_samples
 from eyechart.errors import BaselineError
-from eyechart.estimates import score_estimates
-from eyechart.gate.compare import compare_metrics, differences
-from eyechart.gate.evidence import Evidence, digest, pack_array
-from eyechart.gate.shared_samples import read_keys, share_samples, with_samples, write_samples
+from eyechart.gate.comparison.compare_metrics import compare_metrics, differences
+from eyechart.results.estimates import score_estimates
+from eyechart.results.evidence import Evidence, digest, pack_array
+from eyechart.results.shared_samples import read_keys, share_samples, with_samples, write_samples
 
 RIGHT = np.array([1, 1, 0, 1, 0, 1, 1, 0, 1, 1], np.float64)
 SCORES = -np.linspace(0.1, 2, 12)
@@ -68,7 +68,7 @@ def test_two_subsets_share_what_both_have(case: Any) -> None:
 
 
 def test_clusters_are_joined(case: Any) -> None:
-    from eyechart.gate.evidence import pack_clusters
+    from eyechart.results.evidence import pack_clusters
 
     groups = np.arange(10) // 2
     sides = [

@@ -14,11 +14,11 @@ import pytest
 from msgspec.structs import replace
 from scipy.stats import binomtest
 
-from eyechart.gate.compare import compare_metrics
-from eyechart.gate.pooled import pool_models
-from eyechart.gate.verdicts import Rule, decide, session_verdict
-from eyechart.metrics.noninferiority import samples_for_margin
-from eyechart.metrics.significance import minimum_detectable_loss
+from eyechart.gate.comparison.compare_metrics import compare_metrics
+from eyechart.gate.comparison.pooled import pool_models
+from eyechart.gate.verdicts.decide import Rule, decide, session_verdict
+from eyechart.statistics.noninferiority import samples_for_margin
+from eyechart.statistics.significance import minimum_detectable_loss
 
 pytestmark = pytest.mark.deep
 ALPHA, MARGIN, SESSIONS = 0.05, 0.03, 150

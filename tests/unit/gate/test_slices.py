@@ -9,16 +9,16 @@ import pytest
 from msgspec.structs import replace
 from scipy.stats import binomtest, false_discovery_control
 
-from eyechart.data.slice_variables import SliceVariable
+from eyechart.data.dataset.slice_variables import SliceVariable
 from eyechart.errors import ReportError
-from eyechart.gate.compare import compare_metrics
-from eyechart.gate.policy import Policy, PolicyRule
-from eyechart.gate.slice_files import read_slices, write_slices
-from eyechart.gate.slice_messages import describe_slices
-from eyechart.gate.slices import SliceChanges, compare_case_slices, count_slices, decide_slices
-from eyechart.gate.verdicts import IMPROVEMENT, REGRESSION, Rule
-from eyechart.metrics.clusters import clustered_change_interval, clustered_mcnemar
-from eyechart.metrics.false_discovery import benjamini_hochberg, discrete_benjamini_hochberg
+from eyechart.gate.comparison.compare_metrics import compare_metrics
+from eyechart.gate.policy.tiers import Policy, PolicyRule
+from eyechart.gate.slices.slice_messages import describe_slices
+from eyechart.gate.slices.slice_tests import SliceChanges, compare_case_slices, count_slices, decide_slices
+from eyechart.gate.verdicts.decide import IMPROVEMENT, REGRESSION, Rule
+from eyechart.results.slice_files import read_slices, write_slices
+from eyechart.statistics.clusters import clustered_change_interval, clustered_mcnemar
+from eyechart.statistics.false_discovery import benjamini_hochberg, discrete_benjamini_hochberg
 
 ALPHA, SURE = 0.05, 0.001
 RULE = Rule(ALPHA)
@@ -26,7 +26,7 @@ RULE = Rule(ALPHA)
 
 def variable(codes: Any, name: str = "class") -> SliceVariable:
     """A variable with a value per number."""
-    return SliceVariable(name, tuple(f"c{place}" for place in range(max(codes) + 1)), np.array(codes, np.int64))
+    return SliceVariable(name, tuple(f"c{index}" for index in range(max(codes) + 1)), np.array(codes, np.int64))
 
 
 @pytest.fixture
@@ -107,16 +107,16 @@ def test_each_slice_has_the_numbers_of_the_tests_of_whole_metrics(make: Any, sha
     before, after = (np.where(chance.random(300) < 0.1, np.nan, chance.random(300) < 0.6) for _ in range(2))
     (whole,) = compare_metrics(make(share(acc1=before)), make(share(acc1=after)))
     changes = SliceChanges.count(variable(codes), whole, before, after, groups)
-    for place in range(4):
-        rows = codes == place
+    for index in range(4):
+        rows = codes == index
         test = clustered_mcnemar(before[rows], after[rows], groups[rows])
-        counts = (changes.lost[place], changes.gained[place], changes.n[place])
+        counts = (changes.lost[index], changes.gained[index], changes.n[index])
         assert counts == (test.lost, test.gained, test.n)
-        assert changes.p[place] == pytest.approx(test.p)
-        assert changes.least[place] <= changes.p[place] + 1e-12
+        assert changes.p[index] == pytest.approx(test.p)
+        assert changes.least[index] <= changes.p[index] + 1e-12
         if size == 1:
             interval = clustered_change_interval(before[rows], after[rows], groups[rows])
-            assert changes.interval(place) == pytest.approx(interval)
+            assert changes.interval(index) == pytest.approx(interval)
 
 
 def test_slices_of_the_samples_that_both_runs_have(make: Any, share: Any, tmp_path: Path) -> None:

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from eyechart.gate.compare import MetricComparison
-from eyechart.gate.evidence import MetricEvidence
-from eyechart.gate.verdicts import ALPHA, VERDICTS, Rule, decide
+from eyechart.gate.comparison.compare_metrics import MetricComparison
+from eyechart.gate.verdicts.decide import ALPHA, VERDICTS, Rule, decide
 from eyechart.plugins.options import OPTIONS
+from eyechart.results.evidence import MetricEvidence
 
 NAN = float("nan")
 

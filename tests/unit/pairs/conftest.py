@@ -12,12 +12,12 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from eyechart.data.dataset import Dataset
+from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.detection.annotation import Annotation
-from eyechart.inference.runner import Runner
-from eyechart.inference.store import Store
+from eyechart.inference.runner.runner import Runner
+from eyechart.inference.store.entries import Store
 from eyechart.models.types import Classifier, Encoder, Identity, Matcher
-from eyechart.oodbench.yes_no_prompts import request_prompts
+from eyechart.oodbench.answers.yes_no_answers import request_prompts
 from eyechart.protocol.context import Context
 from eyechart.protocol.registry import get_protocol
 

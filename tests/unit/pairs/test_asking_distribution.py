@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from eyechart.errors import DataError
-from eyechart.metrics.distribution import mmd_equivalence
-from eyechart.oodbench.distribution import Distribution
-from eyechart.protocol.settings import Case
-from eyechart.spec import parse_spec
+from eyechart.evaluation.settings import Case
+from eyechart.models.spec import parse_spec
+from eyechart.oodbench.protocols.distribution import Distribution
+from eyechart.oodbench.statistics.mmd import mmd_equivalence
 
 HERE, THERE = (0, 2, 3, 5), (3, 1, 0)
 HARD, SIMPLE = {(0, 0), (1, 1), (2, 3), (3, 0), (3, 2), (5, 0)}, {(0, 1), (2, 1), (5, 4)}

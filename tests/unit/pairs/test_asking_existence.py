@@ -10,16 +10,16 @@ import pytest
 from msgspec import structs
 
 from eyechart.errors import DataError, ModelError, SpecError
-from eyechart.metrics.yes_no import MISSING, NO, UNPARSED, YES
 from eyechart.models.types import Answer
-from eyechart.oodbench import yes_no_prompts
-from eyechart.oodbench.case_division import load_division
-from eyechart.oodbench.division import Division
-from eyechart.oodbench.division_files import write_division
-from eyechart.oodbench.existence import Existence
-from eyechart.oodbench.yes_no_prompts import Query, ask
+from eyechart.oodbench.answers import yes_no_answers
+from eyechart.oodbench.answers.yes_no_answers import Query, ask
+from eyechart.oodbench.division.case_division import load_division
+from eyechart.oodbench.division.division_files import write_division
+from eyechart.oodbench.division.pairs import Division
+from eyechart.oodbench.protocols.existence import Existence
 from eyechart.protocol.prompts import Prompt
-from eyechart.records import OutcomeCounts
+from eyechart.results.records import OutcomeCounts
+from eyechart.statistics.yes_no import MISSING, NO, UNPARSED, YES
 
 HARD, SIMPLE = {(0, 1), (3, 0)}, {(1, 2), (2, 3)}
 
@@ -27,21 +27,21 @@ HARD, SIMPLE = {(0, 1), (3, 0)}, {(1, 2), (2, 3)}
 def pairs(found: Any, name: str) -> set[tuple[int, int]]:
     """The image and the category of every pair of a set."""
     mask = dict(found.set_masks())[name]
-    rows, categories = (part[found.places[mask]].tolist() for part in (found.division.rows, found.division.categories))
+    rows, categories = (part[found.indices[mask]].tolist() for part in (found.division.rows, found.division.categories))
     return {*zip(rows, categories, strict=True)}
 
 
 def about(found: Any) -> dict[tuple[int, int], list[int]]:
     """Both answers by image and category."""
     divided = found.division
-    where = zip(divided.rows[found.places].tolist(), divided.categories[found.places].tolist(), strict=True)
+    where = zip(divided.rows[found.indices].tolist(), divided.categories[found.indices].tolist(), strict=True)
     return dict(zip(where, found.answers.tolist(), strict=True))
 
 
 def reordered(divided: Division, order: list[int]) -> Division:
     """The pairs in another order, as a file may have them."""
     parts = ("rows", "categories", "main", "present", "flags", "hardness")
-    sets = tuple(divided.sets[place] for place in order)
+    sets = tuple(divided.sets[index] for index in order)
     return replace(divided, sets=sets, **{part: getattr(divided, part)[order] for part in parts})
 
 
@@ -57,7 +57,7 @@ def test_every_kind_of_detector_divides_alike(pair_world: Any, detectors: Any, k
     pair_world.kinds = tuple(detectors[kind] for kind in kinds)
     found = Existence().predict(pair_world.sit(pair_world.talker()))
     assert (pairs(found, "OOD-H"), pairs(found, "OOD-S")) == (HARD, SIMPLE)
-    assert found.division.flags[found.places].sum(axis=1).tolist() == [0, 0, 2, 2, 4, 4]
+    assert found.division.flags[found.indices].sum(axis=1).tolist() == [0, 0, 2, 2, 4, 4]
 
 
 @pytest.mark.parametrize(("given", "named"), [("own", True), ("first[]+second[]", False)])
@@ -140,8 +140,8 @@ def test_an_error_in_one_question_leaves_the_pair_out(pair_world: Any, side: str
     found = Existence().predict(pair_world.sit(model))
     assert about(found)[2, 3] == [MISSING, MISSING]
     assert (found.answers == MISSING).sum() == 2
-    (place,) = found.errors
-    assert (found.division.rows[found.places[place]], found.errors[place][:7]) == (2, "refused")
+    (index,) = found.errors
+    assert (found.division.rows[found.indices[index]], found.errors[index][:7]) == (2, "refused")
 
 
 def test_a_broken_image_is_an_error_and_no_wrong_answer(pair_world: Any) -> None:
@@ -242,15 +242,15 @@ def test_another_threshold_asks_about_new_pairs_alone(pair_world: Any) -> None:
 
 
 def prompt_changed(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    asked = dict(yes_no_prompts.request_prompts())
+    asked = dict(yes_no_answers.request_prompts())
     asked["existence"] = (Prompt("existence", "Is a {category} here?", "test"), 64)
-    monkeypatch.setattr(yes_no_prompts, "request_prompts", lambda: asked)
+    monkeypatch.setattr(yes_no_answers, "request_prompts", lambda: asked)
     return {}
 
 
 def tokens_changed(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    asked = {kind: (each, tokens + 1) for kind, (each, tokens) in yes_no_prompts.request_prompts().items()}
-    monkeypatch.setattr(yes_no_prompts, "request_prompts", lambda: asked)
+    asked = {kind: (each, tokens + 1) for kind, (each, tokens) in yes_no_answers.request_prompts().items()}
+    monkeypatch.setattr(yes_no_answers, "request_prompts", lambda: asked)
     return {}
 
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from eyechart.errors import SpecError
-from eyechart.metrics.yes_no import MISSING, UNPARSED, YES
 from eyechart.models.types import Answer
-from eyechart.oodbench.case_division import load_division
-from eyechart.oodbench.division_files import write_division
-from eyechart.oodbench.progression import Progression
-from eyechart.oodbench.yes_no_prompts import PROMPTS, Query, ask
+from eyechart.oodbench.answers.yes_no_answers import PROMPTS, Query, ask
+from eyechart.oodbench.division.case_division import load_division
+from eyechart.oodbench.division.division_files import write_division
+from eyechart.oodbench.protocols.progression import Progression
+from eyechart.statistics.yes_no import MISSING, UNPARSED, YES
 
 PARTS = ("rows", "categories", "main", "present", "flags", "hardness")
 BOTH = {(1, 0), (1, 1), (1, 2), (0, 0), (0, 1), (5, 0)}  # image 5 has one such category, which is no couple
@@ -30,8 +30,8 @@ def couples_world(pair_world: Any) -> Any:
 def couples(found: Any, name: str) -> list[tuple[int, int, int]]:
     """The image and both categories of every sample of a set, in the order of the questions."""
     divided = found.division
-    chosen = [place for place, of in enumerate(found.set_names) if of == name]
-    ends = [(int(found.first[place]), int(found.second[place])) for place in chosen]
+    chosen = [index for index, of in enumerate(found.set_names) if of == name]
+    ends = [(int(found.first[index]), int(found.second[index])) for index in chosen]
     return [(int(divided.rows[one]), *(int(divided.categories[end]) for end in (one, two))) for one, two in ends]
 
 
@@ -56,7 +56,7 @@ def test_who_tells_the_truth_is_right_everywhere(couples_world: Any) -> None:
 def test_counts_are_those_of_the_annotation(couples_world: Any) -> None:
     found = Progression().predict(couples_world.sit(couples_world.talker(), "progression"))
     wanted = [[couples_world.counts[row][k] for k in both] for row, *both in couples(found, "OOD-H")]
-    chosen = [place for place, of in enumerate(found.set_names) if of == "OOD-H"]
+    chosen = [index for index, of in enumerate(found.set_names) if of == "OOD-H"]
     assert found.counts[chosen].tolist() == wanted
 
 
@@ -132,7 +132,7 @@ def test_the_most_are_drawn_whatever_their_order(couples_world: Any, tmp_path: P
     made = load_division(couples_world.sit(couples_world.talker(), "progression"))
     order = np.random.default_rng(1).permutation(len(made))
     parts = {name: getattr(made, name)[order] for name in PARTS}
-    turned = replace(made, sets=tuple(made.sets[place] for place in order), parameters={"max_pairs": "2"}, **parts)
+    turned = replace(made, sets=tuple(made.sets[index] for index in order), parameters={"max_pairs": "2"}, **parts)
     found = []
     for name, one in (("a", replace(made, parameters={"max_pairs": "2"})), ("b", turned)):
         write_division(tmp_path / f"{name}.json", one, couples_world.dataset())

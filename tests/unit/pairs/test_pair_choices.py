@@ -4,10 +4,10 @@ import pytest
 
 from eyechart.errors import SpecError
 from eyechart.models.registry import capabilities
-from eyechart.oodbench.options import DETECTORS, EXISTENCE, THRESHOLD
+from eyechart.models.spec import parse_spec
+from eyechart.oodbench.division.division_options import DETECTORS, EXISTENCE, THRESHOLD
 from eyechart.protocol.options import PARSER
 from eyechart.protocol.registry import get_protocol
-from eyechart.spec import parse_spec
 
 FILE = ("mine.json",)
 

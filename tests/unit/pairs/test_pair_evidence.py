@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from eyechart.estimates import Estimate
-from eyechart.gate.evidence import RESAMPLES, Evidence, read_evidence
-from eyechart.metrics.resampling import bootstrap_counts
-from eyechart.metrics.yes_no import MEASURES, confusion_measures, confusion_tables
+from eyechart.evaluation.settings import Case
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Answer
-from eyechart.oodbench.division import ID
-from eyechart.oodbench.existence import Existence
-from eyechart.oodbench.metrics import STAGES, stage_accuracies, yes_no_measures
-from eyechart.oodbench.predictions import LABELS
-from eyechart.oodbench.progression import Progression
-from eyechart.protocol.settings import Case
-from eyechart.spec import parse_spec
+from eyechart.oodbench.answers.pair_predictions import LABELS
+from eyechart.oodbench.division.pairs import ID
+from eyechart.oodbench.metrics.pair_estimates import STAGES, stage_accuracies, yes_no_measures
+from eyechart.oodbench.protocols.existence import Existence
+from eyechart.oodbench.protocols.progression import Progression
+from eyechart.results.estimates import Estimate
+from eyechart.results.evidence import RESAMPLES, Evidence, read_evidence
+from eyechart.statistics.resampling import bootstrap_counts
+from eyechart.statistics.yes_no import MEASURES, confusion_measures, confusion_tables
 
 KINDS = {"existence": Existence(), "progression": Progression()}
 
@@ -119,7 +119,7 @@ def flipped(changes: Sequence[float]) -> float:
 @pytest.mark.parametrize("protocol", KINDS)
 def test_units_are_the_images_of_the_questions_that_count(kept: Any, world: Any, protocol: str) -> None:
     found = KINDS[protocol].predict(world.sit(world.talker(lie), protocol))
-    pairs = found.places if protocol == "existence" else found.first
+    pairs = found.indices if protocol == "existence" else found.first
     images: dict[str, set[int]] = {}
     for pair in pairs.tolist():
         images.setdefault(found.division.sets[pair], set()).add(int(found.division.rows[pair]))
@@ -130,7 +130,7 @@ def test_units_are_the_images_of_the_questions_that_count(kept: Any, world: Any,
 def test_the_measures_are_drawn_of_images_with_all_their_pairs(world: Any) -> None:
     found = Existence().predict(world.sit(world.talker(lie)))
     mask = dict(found.set_masks())[ID]
-    counts, rows = confusion_tables(found.answers[mask], found.expected[mask]), found.division.rows[found.places[mask]]
+    counts, rows = confusion_tables(found.answers[mask], found.expected[mask]), found.division.rows[found.indices[mask]]
     plain = [
         confusion_measures(sum(taken[row] * each for row, each in zip(rows, counts, strict=True)))["mcc"]
         for taken in bootstrap_counts(len(found.keys), RESAMPLES, 3)
@@ -142,10 +142,10 @@ def test_the_measures_are_drawn_of_images_with_all_their_pairs(world: Any) -> No
 def test_the_accuracies_are_drawn_of_images_with_all_their_samples(world: Any) -> None:
     found = Progression().predict(world.sit(world.talker(lie), "progression"))
     name = found.set_names[0]
-    places = [place for place, of in enumerate(found.set_names) if of == name]
-    rows = found.division.rows[found.first[places]]
+    indices = [index for index, of in enumerate(found.set_names) if of == name]
+    rows = found.division.rows[found.first[indices]]
     plain = [
-        np.repeat(found.correct[places, 2], taken[rows]) for taken in bootstrap_counts(len(found.keys), RESAMPLES, 3)
+        np.repeat(found.correct[indices, 2], taken[rows]) for taken in bootstrap_counts(len(found.keys), RESAMPLES, 3)
     ]
     means = [right.mean() if right.size else np.nan for right in plain]
     values = bootstrap_of(stage_accuracies(replace(found, seed=3)), ("l_acc", LABELS, name))

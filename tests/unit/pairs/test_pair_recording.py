@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
+from eyechart.evaluation.settings import Case
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Answer
-from eyechart.oodbench.division_files import labels_sha256
-from eyechart.oodbench.existence import Existence
+from eyechart.oodbench.division.division_files import labels_sha256
+from eyechart.oodbench.protocols.existence import Existence
 from eyechart.protocol.registry import get_protocol
-from eyechart.protocol.sample_table import SHARED_COLUMNS
-from eyechart.protocol.settings import Case
-from eyechart.records import Record, decode, encode
-from eyechart.spec import parse_spec
+from eyechart.results.records import Record, decode, encode
+from eyechart.results.sample_table import SHARED_COLUMNS
 
 PAIR = "pair key category name set main present"
 QUESTIONS = "pair category category_name main present question response truncated"
@@ -92,7 +92,7 @@ def test_the_division_is_kept_pair_by_pair(recorded: Any, rows: Any, pair_world:
     found = rows(record, "division")
     assert " ".join(found[0]) == f"{PAIR} flags hardness"
     assert {row["set"]: row["flags"] for row in found if row["set"].startswith("OOD")} == {"OOD-S": "02", "OOD-H": "22"}
-    assert [row["pair"] for row in found] == [str(place) for place in range(len(found))]
+    assert [row["pair"] for row in found] == [str(index) for index in range(len(found))]
     assert {row["set"] for row in found if row["hardness"]} == {"Hard"}
     names = ("key", "category", "category_name", "subset", "main", "present")
     asked = {row["pair"]: [row[name] for name in names] for row in rows(record)}

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.gate.compare import SCORES, compare_metrics
-from eyechart.gate.evidence import Evidence, collect_evidence
-from eyechart.metrics.proper_scores import LEAST
-from eyechart.oodbench.detection import DetectionPredictions, detection_scores
+from eyechart.gate.comparison.compare_metrics import SCORES, compare_metrics
+from eyechart.oodbench.protocols.detection import DetectionPredictions, detection_scores
 from eyechart.protocol.registry import get_protocol
+from eyechart.results.evidence import Evidence, collect_evidence
+from eyechart.statistics.proper_scores import LEAST
 
 
 def found(world: Any, **more: Any) -> DetectionPredictions:

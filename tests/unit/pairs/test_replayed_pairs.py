@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from eyechart.classification.replay import Replay
+from eyechart.classification.protocols.replay import Replay
 from eyechart.errors import ModelError, SpecError
-from eyechart.metrics.yes_no import MISSING
 from eyechart.models.registry import capabilities
-from eyechart.oodbench.existence import Existence
-from eyechart.oodbench.yes_no_prompts import read_replayed_pairs
+from eyechart.models.spec import parse_spec
+from eyechart.oodbench.answers.yes_no_answers import read_replayed_pairs
+from eyechart.oodbench.protocols.existence import Existence
 from eyechart.protocol.registry import get_protocol, protocol_targets
-from eyechart.spec import parse_spec
+from eyechart.statistics.yes_no import MISSING
 
 HEAD = "key,category,question,answer"
 Ask = Callable[..., Any]
@@ -83,9 +83,9 @@ def test_a_line_of_no_split_is_about_the_one_that_is_asked(replayed: Ask, pair_w
 def test_a_missing_question_is_an_error_of_its_pair(replayed: Ask, pair_world: Any) -> None:
     lines = [line for line in every(pair_world, truth(pair_world)) if not line.startswith("s01,2,negative")]
     found = replayed(HEAD, *lines)
-    (place,) = found.errors
-    assert found.answers[place].tolist() == [MISSING, MISSING]
-    assert "has no answer to the negative question about s01, great {white} shark. Add a line" in found.errors[place]
+    (index,) = found.errors
+    assert found.answers[index].tolist() == [MISSING, MISSING]
+    assert "has no answer to the negative question about s01, great {white} shark. Add a line" in found.errors[index]
 
 
 def test_what_a_case_wrote_is_such_a_file(replayed: Ask, pair_world: Any) -> None:
@@ -94,7 +94,7 @@ def test_what_a_case_wrote_is_such_a_file(replayed: Ask, pair_world: Any) -> Non
     lines = [f"{key},yes,,1,ID,{'lost' * (key == 's01')},0,{k},name,1,1,{side},{said}" for key, k, side, said in rows]
     found = replayed(head, *lines)
     assert {*found.errors.values()} == {"lost"}
-    assert (found.answers[found.division.rows[found.places] != 1] >= 0).all()
+    assert (found.answers[found.division.rows[found.indices] != 1] >= 0).all()
 
 
 @pytest.mark.parametrize(

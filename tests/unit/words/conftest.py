@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from eyechart.data.dataset import Dataset
+from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.observations import Observations
 from eyechart.data.taxonomy import Taxonomy
-from eyechart.inference.runner import Runner
-from eyechart.inference.store import Store
+from eyechart.inference.runner.runner import Runner
+from eyechart.inference.store.entries import Store
 from eyechart.models.types import Request, Scorer
 from eyechart.protocol.context import Context
 from eyechart.protocol.registry import get_protocol
@@ -35,7 +35,7 @@ def tree(species: Sequence[str] = SPECIES, common: Sequence[str] = COMMON) -> Ta
 def seen(birds: Sequence[tuple[int, int, int]]) -> Observations:
     species, genus, reason = np.array(birds, np.int64).reshape(-1, 3).T
     nowhere, none = np.full(len(birds), np.nan), np.zeros(len(birds) + 1, np.int64)
-    ids = tuple(f"o{place}" for place in range(len(birds)))
+    ids = tuple(f"o{index}" for index in range(len(birds)))
     return Observations(tree(), ids, species, genus, reason, nowhere, nowhere, none, np.zeros(0, np.int64))
 
 
@@ -102,7 +102,7 @@ def chooser(talker: type[Any]) -> Callable[..., Any]:
             self.chosen.append(texts)
             said = [text.partition("\n\n")[0] for text in texts]
             first = [
-                next((place for place, name in enumerate(choices) if name in text), len(choices) - 1) for text in said
+                next((index for index, name in enumerate(choices) if name in text), len(choices) - 1) for text in said
             ]
             return np.array(first, np.int64), np.zeros(len(first), np.float32)
 

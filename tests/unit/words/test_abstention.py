@@ -8,14 +8,19 @@ import numpy as np
 import pytest
 
 from eyechart.errors import DataError
-from eyechart.metrics.cochran import cochran_q
-from eyechart.metrics.intervals import wilson
 from eyechart.models.types import Answer, Identity
-from eyechart.realbirdid.abstention import Abstention, AbstentionPredictions
-from eyechart.realbirdid.abstention_metrics import abstention_rates, abstention_reasons, prompt_effects, sd_interval
-from eyechart.realbirdid.abstention_reasons import CHOICES
-from eyechart.realbirdid.free_form import FreeForm
-from eyechart.records import Metric
+from eyechart.realbirdid.answers.abstention_reasons import CHOICES
+from eyechart.realbirdid.metrics.abstention_estimates import (
+    abstention_rates,
+    abstention_reasons,
+    prompt_effects,
+    sd_interval,
+)
+from eyechart.realbirdid.protocols.abstention import Abstention, AbstentionPredictions
+from eyechart.realbirdid.protocols.free_form import FreeForm
+from eyechart.realbirdid.statistics.cochran import cochran_q
+from eyechart.results.records import Metric
+from eyechart.statistics.intervals import wilson
 
 LEVELS = 'plain = ["What?", "Who?", "Which?"]\npolite = ["Please?", "May I ask?"]\n'
 DECLINING = {"What?": (), "Who?": (3, 4), "Which?": (3, 4, 7), "Please?": (3, 4, 5, 6, 7), "May I ask?": (0, 3, 5)}
@@ -213,7 +218,7 @@ def test_the_outcomes_add_up(ask: Any, talker: Any) -> None:
 def test_the_model_chooses_among_the_reasons(ask: Any, chooser: Any) -> None:
     model = chooser(lambda shown, text: "hm: vocalization, or image quality" if text == "Who?" else "Corvus corax")
     found = ask(model, extraction="choice")
-    assert [CHOICES[place] for place in found.choice_indices[1]] == ["image quality"] * 5
+    assert [CHOICES[index] for index in found.choice_indices[1]] == ["image quality"] * 5
     wanted = "Text: hm: vocalization, or image quality\n\nDoes this text mention any of the following reasons: "
     assert [text.startswith(f"{wanted}image quality, angle/occlusion, vocalization\n") for text in model.chosen[0]] == [
         True
@@ -242,9 +247,9 @@ def test_an_answer_that_the_token_limit_cut_is_truncated(
 
     found = ask(talker(broken))
     assert len(found.truncated) == 1
-    (place,) = found.truncated
-    assert found.completions[place] == "It is too blurry to"
-    assert not found.abstained.reshape(-1)[place]
+    (index,) = found.truncated
+    assert found.completions[index] == "It is too blurry to"
+    assert not found.abstained.reshape(-1)[index]
     whole, counted = ask(talker(say, identity=OTHER)).count_outcomes(), found.count_outcomes()
     assert (counted.truncated, whole.truncated) == (1, 0)
     assert counted.unparsed == whole.unparsed

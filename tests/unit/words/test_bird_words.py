@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.realbirdid.bird_vocabulary import ABSTAIN, BirdVocabulary
+from eyechart.realbirdid.answers.bird_vocabulary import ABSTAIN, BirdVocabulary
 
 READ = [  # a text, the name that it means, and that of a text that is nothing but a name
     ("Corvus corax", "Corvus corax", "Corvus corax"),
@@ -32,8 +32,8 @@ READ = [  # a text, the name that it means, and that of a text that is nothing b
 ]
 
 
-def said(names: BirdVocabulary, place: int) -> str:
-    return names.choices[place] if place >= 0 else ""
+def said(names: BirdVocabulary, index: int) -> str:
+    return names.choices[index] if index >= 0 else ""
 
 
 @pytest.mark.parametrize(("text", "wanted", "plain"), READ)
@@ -55,6 +55,6 @@ def test_all_names_are_choices_once(taxonomy: Any) -> None:
 
 def test_every_name_means_itself(taxonomy: Any) -> None:
     names = BirdVocabulary.from_taxonomy(taxonomy)
-    for place, name in enumerate(names.choices):
-        assert names.parse_exact(name) == place
-        assert names.taxa[names.parse(name)] == names.taxa[place]
+    for index, name in enumerate(names.choices):
+        assert names.parse_exact(name) == index
+        assert names.taxa[names.parse(name)] == names.taxa[index]

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from eyechart.errors import ModelError, VocabularyError
 from eyechart.inference.engines.local import CHUNK
-from eyechart.inference.request_batches import ChooseAnswers, choice_schema
+from eyechart.inference.requests.text_requests import ChooseAnswers, choice_schema
 from eyechart.models.types import Answer
 from eyechart.protocol.prompts import Prompt
-from eyechart.realbirdid.extraction import (
+from eyechart.realbirdid.protocols.extraction import (
     UNPARSED,
     ExtractionResult,
     extract_choices,
@@ -33,7 +33,7 @@ class Plain:
         return CHOICES.index(text) if text in CHOICES else UNPARSED
 
     def parse(self, text: str) -> int:
-        return next((place for place, name in enumerate(CHOICES) if name in text), UNPARSED)
+        return next((index for index, name in enumerate(CHOICES) if name in text), UNPARSED)
 
 
 def extract(context: Any, texts: Sequence[str], choices: Sequence[str] = CHOICES) -> ExtractionResult:
@@ -79,7 +79,7 @@ def test_a_stopped_run_loses_one_chunk_and_ends_as_if_it_had_not(
     aviary: Any, other_aviary: Any, chooser: Any, stop: int
 ) -> None:
     size = CHUNK * 4
-    texts = [f"number {place}" for place in range(2 * size + 5)]
+    texts = [f"number {index}" for index in range(2 * size + 5)]
     with pytest.raises(ConnectionResetError):
         extract(aviary(chooser(chunks=stop)), texts)
     model = chooser()
@@ -158,17 +158,17 @@ READ = [
 ]
 
 
-@pytest.mark.parametrize(("text", "place"), READ)
-def test_a_reply_is_read_as_a_choice(text: str, place: int) -> None:
-    assert parse_choice(text, CHOICES) == place
+@pytest.mark.parametrize(("text", "index"), READ)
+def test_a_reply_is_read_as_a_choice(text: str, index: int) -> None:
+    assert parse_choice(text, CHOICES) == index
 
 
 @given(st.lists(st.text(), unique=True, max_size=50))
 def test_texts_have_places_of_their_own_that_json_can_hold(texts: list[str]) -> None:
     printable = tuple(text for text in texts if text.isprintable())
-    places = ChooseAnswers("extraction", printable, ("one", "two"), 96).ids
-    assert len({*places}) == len(places)
-    assert all(0 <= place < 2**60 for place in places)
+    indices = ChooseAnswers("extraction", printable, ("one", "two"), 96).ids
+    assert len({*indices}) == len(indices)
+    assert all(0 <= index < 2**60 for index in indices)
 
 
 def test_a_server_is_sent_the_list_as_a_schema(aviary: Any, asking: Callable[..., Any], faulty_server: Any) -> None:
@@ -196,7 +196,7 @@ def test_nothing_to_ask_writes_nothing(aviary: Any, chooser: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "place", "truncated"),
+    ("text", "index", "truncated"),
     [
         ('{"answer": "red bird"', 0, False),
         ("red bird", UNPARSED, True),
@@ -205,8 +205,8 @@ def test_nothing_to_ask_writes_nothing(aviary: Any, chooser: Any) -> None:
     ],
 )
 def test_an_extraction_that_the_token_limit_cut_is_truncated(
-    aviary: Any, talker: Any, text: str, place: int, truncated: bool
+    aviary: Any, talker: Any, text: str, index: int, truncated: bool
 ) -> None:
     found = extract(aviary(talker(lambda *_: Answer(text, (), False), structured=True)), ["red or so", "red or so"])
-    assert found.indices == [place] * 2
+    assert found.indices == [index] * 2
     assert found.truncated == (frozenset({0, 1}) if truncated else frozenset())

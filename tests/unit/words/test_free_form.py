@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from eyechart.classification.replay import Replay
+from eyechart.classification.protocols.replay import Replay
 from eyechart.errors import SpecError
 from eyechart.models.hf.generator import HfGenerator
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Answer
-from eyechart.realbirdid.abstention import Abstention
-from eyechart.realbirdid.free_form import FreeForm, FreeFormPredictions, free_form_accuracies
-from eyechart.records import Metric
-from eyechart.spec import parse_spec
+from eyechart.realbirdid.protocols.abstention import Abstention
+from eyechart.realbirdid.protocols.free_form import FreeForm, FreeFormPredictions, free_form_accuracies
+from eyechart.results.records import Metric
 
 SAID = (  # of the birds (species, genus): (0, 0), (1, 0), (4, 2), (-, 0), (-, 2), (-, 0), (-, 3), (-, 2)
     *("Corvus corax", "Common Raven", "Turdus", "Corvus", "Corvus"),
@@ -108,7 +108,7 @@ def test_each_picture_is_asked_about_once_whatever_the_limit(aviary: Any, speake
     some = FreeForm().predict(aviary(first, limit=3, seed=7))
     every = FreeForm().predict(aviary(second, seed=7))
     shown = [numbers for model in (first, second) for numbers, _ in model.asked]
-    assert (len(first.asked), sorted(shown)) == (3, [(place,) for place in range(8)])
+    assert (len(first.asked), sorted(shown)) == (3, [(index,) for index in range(8)])
     assert [every.completions[every.keys.index(key)] for key in some.keys] == [*some.completions]
 
 
@@ -165,7 +165,7 @@ def test_reasons_of_a_model_without_log_probabilities_are_read_by_inclusion(avia
 
 def test_words_of_a_file_are_read_by_inclusion(aviary: Any, tmp_path: Path) -> None:
     path = tmp_path / "said.csv"
-    path.write_text("key,answer\n" + "".join(f"s{place:02d},{text}\n" for place, text in enumerate(SAID[:7])))
+    path.write_text("key,answer\n" + "".join(f"s{index:02d},{text}\n" for index, text in enumerate(SAID[:7])))
     found = FreeForm().predict(aviary(Replay(parse_spec(f"replay[path={path},of=free_form]"))))
     assert [found.answer_level(row) for row in range(8)] == LEVELS
     assert (found.variant["extraction"], [*found.errors]) == ("inclusion", [7])

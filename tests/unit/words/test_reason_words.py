@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from eyechart.data.observations import REASONS
-from eyechart.realbirdid.abstention_reasons import ANSWERED, CHOICES, OTHER, ReasonParser, first_reason
-from eyechart.realbirdid.bird_vocabulary import BirdVocabulary
+from eyechart.realbirdid.answers.abstention_reasons import ANSWERED, CHOICES, OTHER, ReasonParser, first_reason
+from eyechart.realbirdid.answers.bird_vocabulary import BirdVocabulary
 
 QUALITY, ANGLE, VOICE = REASONS
 READ = [

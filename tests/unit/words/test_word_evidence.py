@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from eyechart.gate.evidence import Evidence, read_evidence
-from eyechart.protocol.settings import Case
-from eyechart.realbirdid.abstention import Abstention
-from eyechart.realbirdid.abstention_metrics import correct_reason_rate, reason_masks
-from eyechart.realbirdid.estimators import bootstrap_weights
-from eyechart.realbirdid.free_form import FreeForm
-from eyechart.spec import parse_spec
+from eyechart.evaluation.settings import Case
+from eyechart.models.spec import parse_spec
+from eyechart.realbirdid.metrics.abstention_estimates import correct_reason_rate, reason_masks
+from eyechart.realbirdid.metrics.shares import bootstrap_weights
+from eyechart.realbirdid.protocols.abstention import Abstention
+from eyechart.realbirdid.protocols.free_form import FreeForm
+from eyechart.results.evidence import Evidence, read_evidence
 
 KINDS = {"free_form": FreeForm(), "abstention": Abstention()}
 SAID = ("Corvus corax", "A Corvus?", "Turdus merula", "blurry", "its song", "Corvus", "blurry", "hm")

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from eyechart.evaluation.settings import Case
+from eyechart.models.spec import parse_spec
 from eyechart.models.types import Answer
 from eyechart.plugins.summary import select_rows
-from eyechart.protocol.sample_table import SHARED_COLUMNS
-from eyechart.protocol.settings import Case
-from eyechart.realbirdid.abstention import Abstention
-from eyechart.realbirdid.free_form import FreeForm
-from eyechart.spec import parse_spec
+from eyechart.realbirdid.protocols.abstention import Abstention
+from eyechart.realbirdid.protocols.free_form import FreeForm
+from eyechart.results.sample_table import SHARED_COLUMNS
 
 FAILED = Answer("", (), False, error="content filter")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from eyechart.errors import DataError
-from eyechart.realbirdid.prompt_sets import PromptSet, load_prompt_set
+from eyechart.realbirdid.answers.prompt_sets import PromptSet, load_prompt_set
 
 
 def written(folder: Path, text: str, encoding: str = "utf-8") -> str:

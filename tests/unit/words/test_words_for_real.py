@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 from eyechart.data.birds import open_birds
-from eyechart.data.dataset import Dataset
-from eyechart.inference.runner import Runner
-from eyechart.inference.store import Store
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.inference.runner.runner import Runner
+from eyechart.inference.store.entries import Store
 from eyechart.models.registry import create_model
+from eyechart.models.spec import parse_spec
 from eyechart.protocol.context import Context
 from eyechart.protocol.registry import get_protocol
-from eyechart.realbirdid.abstention import Abstention
-from eyechart.realbirdid.abstention_reasons import CHOICES
-from eyechart.realbirdid.free_form import FreeForm
-from eyechart.spec import parse_spec
-from eyechart.toybox import birds
+from eyechart.realbirdid.answers.abstention_reasons import CHOICES
+from eyechart.realbirdid.protocols.abstention import Abstention
+from eyechart.realbirdid.protocols.free_form import FreeForm
+from eyechart.toybox.formats import bird_files
 
 WORDINGS = """
 naive = ["What species of bird is in this image?"]
@@ -31,7 +31,7 @@ refuse = ["What is the species of this bird? Some images cannot be answered. If 
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     """A table of drawn birds as `eyechart toybox --part birds` writes it."""
     folder = tmp_path_factory.mktemp("birds")
-    birds.write(folder, 42, 4)
+    bird_files.write(folder, 42, 4)
     return open_birds(folder / "drawn", "realbirdid", "toybox")
 
 
@@ -81,7 +81,7 @@ def test_the_packaged_model_declines_where_it_is_told_to(seat: Seat, toybox: Any
 
 def test_a_stopped_extraction_ends_as_if_it_had_not(seat: Seat, toybox: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from eyechart.inference.engines import local
-    from eyechart.realbirdid import extraction
+    from eyechart.realbirdid.protocols import extraction
 
     monkeypatch.setattr(local, "CHUNK", 1)
     texts = [f"a bird, or {number} of them" for number in range(10)]

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.data.dataset import Dataset
+from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.detection.annotation import Annotation, Exclusion, list_exclusions
 from eyechart.data.detection.image_index import build_annotated_dataset, index_images, read_json
 from eyechart.data.detection.label_maps import LabelMap, label_map
@@ -45,7 +45,7 @@ class Objects(msgspec.Struct, frozen=True, rename="camel"):
     objects: list[Thing]
 
 
-class PolygonStatus(NamedTuple):
+class _PolygonStatus(NamedTuple):
     """How a polygon is counted: `kind` is thing, crowd, doubt or nothing; `why` is the reason to exclude it."""
 
     kind: str
@@ -75,8 +75,8 @@ def open_cityscapes(
     )
     expected = _expected(folder, part, both)
     files = [folder / "gtFine" / part / f"{stem}{POLYGONS}" for stem in both]
-    places = [f"leftImg8bit/{part}/{stem}{PICTURE}" for stem in both]
-    entries = index_images(folder, places, named_by=folder / "gtFine", remedy="unpack leftImg8bit again.", cache=cache)
+    paths = [f"leftImg8bit/{part}/{stem}{PICTURE}" for stem in both]
+    entries = index_images(folder, paths, named_by=folder / "gtFine", remedy="unpack leftImg8bit again.", cache=cache)
     annotation = _annotation(files, [Path(stem).name for stem in both], unmatched)
     return build_annotated_dataset(
         folder, benchmark, split, entries, label_map("cityscapes").names, annotation, expected=expected
@@ -108,46 +108,46 @@ def _annotation(files: list[Path], ids: list[str], left_out: tuple[Exclusion, ..
     cells: dict[str, list[tuple[int, int]]] = {"thing": [], "crowd": [], "doubt": []}
     reasons: dict[str, list[str]] = {}
     for row, (file, name) in enumerate(zip(files, ids, strict=True)):
-        for place, judged in enumerate(_polygon_statuses(file, labels)):
+        for index, judged in enumerate(_polygon_statuses(file, labels)):
             if judged.label:
                 cells[judged.kind].append((row, labels.index_by_label[judged.label]))
             if judged.why:
-                reasons.setdefault(judged.why, []).append(f"{name}, object {place}")
+                reasons.setdefault(judged.why, []).append(f"{name}, object {index}")
     arrays = (np.array(cells[kind], dtype=np.int64).reshape(-1, 2) for kind in ("thing", "crowd", "doubt"))
     listed = (exclusion for why, names in reasons.items() for exclusion in list_exclusions("polygon", why, names))
     tally = tally_instances((len(files), len(labels.names)), *arrays)
     return Annotation(*tally, tuple(ids), labels.originals, (*left_out, *listed))
 
 
-def _polygon_statuses(file: Path, labels: LabelMap) -> Iterator[PolygonStatus]:
+def _polygon_statuses(file: Path, labels: LabelMap) -> Iterator[_PolygonStatus]:
     content = read_json(file, Objects, "Cityscapes' polygons")
     if content.img_width < 1 or content.img_height < 1:
         raise DataError(f"{file}: the picture is {content.img_width:g} x {content.img_height:g} pixels: copy it again.")
     there: set[tuple[str, tuple[tuple[float, float], ...]]] = set()
     for thing in content.objects:
         status = (
-            PolygonStatus("nothing")
+            _PolygonStatus("nothing")
             if thing.deleted
             else _polygon_status(thing, content.img_width, content.img_height, labels)
         )
         outline = (thing.label, tuple(thing.polygon))
         if status.kind in ("thing", "crowd"):
-            status = PolygonStatus("nothing", why=REPEATED) if outline in there else status
+            status = _PolygonStatus("nothing", why=REPEATED) if outline in there else status
             there.add(outline)
         yield status
 
 
-def _polygon_status(thing: Thing, width: float, height: float, labels: LabelMap) -> PolygonStatus:
+def _polygon_status(thing: Thing, width: float, height: float, labels: LabelMap) -> _PolygonStatus:
     label, group = _single(thing.label, labels)
     if label not in labels.index_by_label:
         why = labels.dropped.get(label, "no published name")
-        return PolygonStatus("doubt", DOUBTS.get(label, ""), f"{thing.label} is no class here ({why})")
+        return _PolygonStatus("doubt", DOUBTS.get(label, ""), f"{thing.label} is no class here ({why})")
     points = np.array(thing.polygon, dtype=np.float64).reshape(-1, 2)
     if polygon_area(points) == 0:
-        return PolygonStatus("doubt", label, "it has no area; its label is unknown there")
+        return _PolygonStatus("doubt", label, "it has no area; its label is unknown there")
     if polygon_area(clip_polygon(points, width, height)) == 0:
-        return PolygonStatus("nothing", why="it is outside the picture")
-    return PolygonStatus("crowd" if group else "thing", label)
+        return _PolygonStatus("nothing", why="it is outside the picture")
+    return _PolygonStatus("crowd" if group else "thing", label)
 
 
 def _single(label: str, labels: LabelMap) -> tuple[str, bool]:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from eyechart.data.dataset import Dataset
+from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.detection.image_index import (
     build_annotated_dataset,
     find_picture,
@@ -40,11 +40,11 @@ def open_coco(folder: Path, benchmark: str, split: str, *, part: str = "val", ca
     def picture(image: Image) -> str:
         return f"{part}2017/{image.file_name}" if image.file_name else ""
 
-    def place(image: Image) -> str:
+    def location(image: Image) -> str:
         """Return where the picture lies, which may be written with the folder."""
         name = plain_path(image.file_name)
-        places = (picture(image), f"{part}2017/{name}", *([name] if name.startswith(f"{part}2017/") else []))
-        there = (place for place in places if (folder / find_picture(folder, place)).is_file())
+        locations = (picture(image), f"{part}2017/{name}", *([name] if name.startswith(f"{part}2017/") else []))
+        there = (location for location in locations if (folder / find_picture(folder, location)).is_file())
         return next(there, picture(image))
 
     path = annotation_file(folder, part)
@@ -52,7 +52,7 @@ def open_coco(folder: Path, benchmark: str, split: str, *, part: str = "val", ca
     published = PUBLISHED.get(part) if split.casefold() in ("coco", f"coco-{part}") else None
     expected = expected_images(path, f"{benchmark}/{split}", instances, published)
     remedy = f"unpack all of {part}2017.zip beside annotations/, or keep only your own images in the file."
-    pictures = [place(image) for image in instances.images]
+    pictures = [location(image) for image in instances.images]
     entries = index_images(folder, pictures, named_by=path, remedy=remedy, cache=cache)
     names = [category.name for category in instances.categories]
     tally, faults = count_instances(instances)

@@ -12,14 +12,14 @@ from urllib.parse import unquote
 
 import msgspec
 
-from eyechart.data.class_names import check_unique
-from eyechart.data.dataset import Dataset
+from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.detection.annotation import Annotation
-from eyechart.data.file_index import IndexEntry, build_dataset
-from eyechart.data.index_cache import load_or_build, read_facts
+from eyechart.data.index.file_index import IndexEntry, build_dataset
+from eyechart.data.index.index_cache import load_or_build, read_facts
+from eyechart.data.labels.class_names import check_unique
 from eyechart.errors import DataError, VocabularyError
-from eyechart.path_encoding import check_locale
-from eyechart.text_files import HEAD, describe_content, utf8_bytes
+from eyechart.files.path_encoding import check_locale
+from eyechart.files.text_files import HEAD, describe_content, utf8_bytes
 
 T = TypeVar("T")
 H = TypeVar("H", bound=Hashable)
@@ -53,11 +53,11 @@ def _decode_json(path: Path, kind: type[T], repair: Callable[[Any], Any] | None)
 
 def index_by_id(ids: Iterable[H], where: Path, what: str) -> dict[H, int]:
     """Return the index of every id; raises DataError for repeated ids."""
-    places: dict[H, int] = {}
-    for place, identifier in enumerate(ids):
-        if places.setdefault(identifier, place) != place:
+    indices: dict[H, int] = {}
+    for index, identifier in enumerate(ids):
+        if indices.setdefault(identifier, index) != index:
             raise DataError(f"{where} has two {what} with the id {identifier}: remove or renumber one of them.")
-    return places
+    return indices
 
 
 def index_images(
@@ -121,12 +121,12 @@ def _hash_images(folder: Path, pictures: Sequence[str]) -> list[IndexEntry]:
 
 
 def _entry(folder: Path, path: str) -> IndexEntry:
-    place = PurePosixPath(path)
+    name = PurePosixPath(path)
     try:
         digest = sha256((folder / path).read_bytes()).hexdigest()
     except OSError as error:
         raise DataError(f"{folder / path} cannot be read ({error.strerror}): copy it again.") from error
-    return IndexEntry(place.with_suffix("").as_posix(), place.name, digest, place.as_posix(), labels=())
+    return IndexEntry(name.with_suffix("").as_posix(), name.name, digest, name.as_posix(), labels=())
 
 
 def build_annotated_dataset(

@@ -15,13 +15,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.data.class_names import fingerprint
 from eyechart.data.detection.annotation import Annotation, Exclusion, list_exclusions
 from eyechart.data.detection.image_index import index_by_id, read_json
 from eyechart.data.detection.tallies import Tally, tally_instances
+from eyechart.data.labels.class_names import fingerprint
 from eyechart.data.names import fold_name
 from eyechart.errors import DataError
-from eyechart.text_files import MARK
+from eyechart.files.text_files import MARK
 
 Ints = NDArray[np.int64]
 Id = int | str
@@ -91,9 +91,9 @@ def read_instances(path: Path, what: str, picture: Callable[[Image], str]) -> In
 
     Raises DataError for a file that holds something else, two equal ids, no images or no categories.
     """
-    content = read_json(path, Instances, what, repair_instances)
+    content = read_json(path, Instances, what, _repair_instances)
     if _has_text_ids(content):
-        content = msgspec.convert(repair_instances(msgspec.to_builtins(content)), Instances)
+        content = msgspec.convert(_repair_instances(msgspec.to_builtins(content)), Instances)
     for kind, parts in (("images", content.images), ("categories", content.categories)):
         if not parts:
             raise DataError(f"{path} has no {kind}, expected those of {what}: copy it again from where it came from.")
@@ -125,7 +125,7 @@ def _has_text_ids(content: Instances) -> bool:
     return any(isinstance(number, str) for number in ids)
 
 
-def repair_instances(content: Any) -> Any:
+def _repair_instances(content: Any) -> Any:
     """Return the content of an annotation file with fields of the types that they have in COCO's own.
 
     Other tools write null for what they do not know, ids as texts or fractions, booleans, and names that are numbers.
@@ -295,8 +295,8 @@ def _where(instances: Instances) -> Ints:
     """Return the row and column of every annotation, -1 for an unknown image or category."""
     rows = {image.id: row for row, image in enumerate(instances.images)}
     columns = {category.id: column for column, category in enumerate(instances.categories)}
-    places = [(rows.get(thing.image_id, -1), columns.get(thing.category_id, -1)) for thing in instances.annotations]
-    return np.array(places, np.int64).reshape(-1, 2)
+    indices = [(rows.get(thing.image_id, -1), columns.get(thing.category_id, -1)) for thing in instances.annotations]
+    return np.array(indices, np.int64).reshape(-1, 2)
 
 
 def _faults(instances: Instances, where: Ints) -> Ints:
@@ -323,5 +323,5 @@ def _first_of_equals(where: Ints, boxes: NDArray[np.float64]) -> Ints:
 def _exclusions(things: Sequence[Thing], fault: Ints) -> Iterator[Exclusion]:
     for number, why in enumerate(FAULTS):
         yield from list_exclusions(
-            "annotation", why, (str(things[place]) for place in np.flatnonzero(fault == number).tolist())
+            "annotation", why, (str(things[index]) for index in np.flatnonzero(fault == number).tolist())
         )

@@ -19,7 +19,7 @@ class LabelMap:
     @cached_property
     def index_by_label(self) -> dict[str, int]:
         """The class of every kept label."""
-        return {original: place for place, original in enumerate(self.originals)}
+        return {original: index for index, original in enumerate(self.originals)}
 
 
 @lru_cache

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from eyechart.data.dataset import Dataset
+from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.detection.annotation import Annotation, Bools, Exclusion, list_exclusions
 from eyechart.data.detection.image_index import build_annotated_dataset, index_images
 from eyechart.data.detection.instances import (
@@ -53,18 +53,18 @@ def open_lvis(folder: Path, benchmark: str, split: str, *, part: str = "val", ca
     pictures = [image_path(image) for image in instances.images]
     entries = index_images(folder, pictures, named_by=path, remedy=REMEDY, cache=cache)
     names = [category.name.replace("_", " ") for category in instances.categories]
-    annotation = build_federated_annotation(instances)
+    annotation = _build_federated_annotation(instances)
     annotation = replace(annotation, excluded=(*annotation.excluded, *namesakes))
     return build_annotated_dataset(folder, benchmark, split, entries, names, annotation, expected=expected)
 
 
 def image_path(image: Image) -> str:
     """Return the path of an image: the last folder and the file name of its `coco_url`, or else its `file_name`."""
-    place = PurePosixPath(urlsplit(image.coco_url).path)
-    return "/".join(place.parts[-2:]) if image.coco_url else image.file_name
+    address = PurePosixPath(urlsplit(image.coco_url).path)
+    return "/".join(address.parts[-2:]) if image.coco_url else image.file_name
 
 
-def build_federated_annotation(instances: Instances) -> Annotation:
+def _build_federated_annotation(instances: Instances) -> Annotation:
     """Return the annotation of the checked categories; a category that is both annotated and negative is present."""
     tally, left_out = count_instances(instances)
     present = np.greater(tally.counts, 0)

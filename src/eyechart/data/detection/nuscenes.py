@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.data.dataset import Dataset
+from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.detection.annotation import Annotation, Exclusion, list_exclusions
 from eyechart.data.detection.image_index import build_annotated_dataset, index_images
 from eyechart.data.detection.label_maps import LabelMap, label_map
@@ -101,9 +101,9 @@ def _scenes(version: Path, part: str) -> tuple[set[str], bool]:
 
 def _annotation(data: SceneData, labels: LabelMap) -> Annotation:
     boxes, left_out = _filter_boxes(data, labels)
-    views = {view.picture.sample_token: place for place, view in enumerate(data.key_frames)}
-    places = [(views[box.sample_token], labels.index_by_label[data.categories[box.instance_token]]) for box in boxes]
-    cells = np.array(places, dtype=np.int64).reshape(-1, 2)
+    views = {view.picture.sample_token: pair for pair, view in enumerate(data.key_frames)}
+    pairs = [(views[box.sample_token], labels.index_by_label[data.categories[box.instance_token]]) for box in boxes]
+    cells = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     broken = np.array([_broken(box) for box in boxes], dtype=np.bool_)
     rectangles = np.full((len(boxes), 4), np.nan)
     rectangles[~broken] = _box_rectangles(
@@ -148,21 +148,21 @@ def _broken(box: Box) -> bool:
     return min(box.size) <= 0 or not any(box.rotation)
 
 
-def _box_rectangles(boxes: Sequence[Box], views: Sequence[KeyFrame], places: Ints) -> Floats:
+def _box_rectangles(boxes: Sequence[Box], views: Sequence[KeyFrame], pairs: Ints) -> Floats:
     """Return the rectangle of every box in its image (n, 4), NaN if the box is not in the image."""
     of_view = CameraViews(
-        _poses([view.ego for view in views], places),
-        _poses([view.camera for view in views], places),
-        _floats([view.camera.camera_intrinsic for view in views], 3, 3)[places],
-        _floats([(view.picture.width, view.picture.height) for view in views], 2)[places],
+        _poses([view.ego for view in views], pairs),
+        _poses([view.camera for view in views], pairs),
+        _floats([view.camera.camera_intrinsic for view in views], 3, 3)[pairs],
+        _floats([(view.picture.width, view.picture.height) for view in views], 2)[pairs],
     )
     everything = np.arange(len(boxes))
     return visible_rectangles(Boxes(_poses(boxes, everything), _floats([box.size for box in boxes], 3)), of_view)
 
 
-def _poses(poses: Sequence[Pose | Box], places: Ints) -> Poses:
+def _poses(poses: Sequence[Pose | Box], pairs: Ints) -> Poses:
     return Poses(
-        _floats([pose.translation for pose in poses], 3)[places], _floats([pose.rotation for pose in poses], 4)[places]
+        _floats([pose.translation for pose in poses], 3)[pairs], _floats([pose.rotation for pose in poses], 4)[pairs]
     )
 
 

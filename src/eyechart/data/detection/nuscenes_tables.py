@@ -22,57 +22,57 @@ Triple = tuple[float, float, float]
 Quadruple = tuple[float, float, float, float]
 
 
-class Keyed(msgspec.Struct, frozen=True):
+class _Keyed(msgspec.Struct, frozen=True):
     """A row of any table."""
 
     token: str
 
 
-class Named(Keyed, frozen=True):
+class Named(_Keyed, frozen=True):
     """A scene or a category."""
 
     name: str
 
 
-class Sensor(Keyed, frozen=True):
+class _Sensor(_Keyed, frozen=True):
     """A camera, lidar or radar of the car."""
 
     channel: str
 
 
-class Sample(Keyed, frozen=True):
+class Sample(_Keyed, frozen=True):
     """A time step of a scene."""
 
     scene_token: str
 
 
-class Instance(Keyed, frozen=True):
+class Instance(_Keyed, frozen=True):
     """An object that is tracked through a scene."""
 
     category_token: str
 
 
-class Visibility(Keyed, frozen=True):
+class _Visibility(_Keyed, frozen=True):
     """A level of visibility: the share of an object that all cameras together see."""
 
     level: str
 
 
-class Pose(Keyed, frozen=True):
+class Pose(_Keyed, frozen=True):
     """The pose of the car in the world: translation in metres, and rotation as a quaternion w, x, y, z."""
 
     translation: Triple
     rotation: Quadruple
 
 
-class Calibrated(Pose, frozen=True):
+class _Calibrated(Pose, frozen=True):
     """The pose of a sensor on the car, and the camera matrix if it is a camera."""
 
     sensor_token: str
     camera_intrinsic: list[Triple]
 
 
-class Picture(Keyed, frozen=True):
+class _Picture(_Keyed, frozen=True):
     """A recording of a sensor, such as an image."""
 
     sample_token: str
@@ -84,7 +84,7 @@ class Picture(Keyed, frozen=True):
     height: int | None = None
 
 
-class Box(Keyed, frozen=True):
+class Box(_Keyed, frozen=True):
     """An annotated box in a sample: size as width, length and height in metres, centre and rotation in the world."""
 
     sample_token: str
@@ -95,16 +95,16 @@ class Box(Keyed, frozen=True):
     rotation: Quadruple
 
 
-Row = TypeVar("Row", bound=Keyed)
+Row = TypeVar("Row", bound=_Keyed)
 
 
 @dataclass(frozen=True)
 class KeyFrame:
     """A key frame of the front camera with the poses of the car and of the camera."""
 
-    picture: Picture
+    picture: _Picture
     ego: Pose
-    camera: Calibrated
+    camera: _Calibrated
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def read_scene_data(version: Path, chosen: AbstractSet[str]) -> SceneData:
             lost.append(box.token)
     names = {row.token: row.name for row in _table(version, "category", Named)}
     kinds = {row.token: names.get(row.category_token, "") for row in _table(version, "instance", Instance)}
-    levels = _table(version, "visibility", Visibility)
+    levels = _table(version, "visibility", _Visibility)
     clear = frozenset(row.token for row in levels if row.level != "v0-40")
     return SceneData(views, tuple(boxes), kinds, clear, tuple(lost))
 
@@ -149,7 +149,7 @@ def _views(version: Path, samples: AbstractSet[str]) -> tuple[KeyFrame, ...]:
     cameras = _cameras(version)
     pictures = [
         row
-        for row in _rows(version, "sample_data", Picture)
+        for row in _rows(version, "sample_data", _Picture)
         if row.is_key_frame and row.calibrated_sensor_token in cameras and row.sample_token in samples
     ]
     path = version / "sample_data.json"
@@ -162,10 +162,10 @@ def _views(version: Path, samples: AbstractSet[str]) -> tuple[KeyFrame, ...]:
     return tuple(sorted(views, key=lambda view: view.picture.filename))
 
 
-def _cameras(version: Path) -> dict[str, Calibrated]:
+def _cameras(version: Path) -> dict[str, _Calibrated]:
     """Return the calibrations of the front camera by token; raise DataError for an invalid matrix or rotation."""
-    sensors = {row.token for row in _table(version, "sensor", Sensor) if row.channel == CHANNEL}
-    calibrations = [row for row in _table(version, "calibrated_sensor", Calibrated) if row.sensor_token in sensors]
+    sensors = {row.token for row in _table(version, "sensor", _Sensor) if row.channel == CHANNEL}
+    calibrations = [row for row in _table(version, "calibrated_sensor", _Calibrated) if row.sensor_token in sensors]
     for row in calibrations:
         if not _pinhole(row.camera_intrinsic) or not any(row.rotation):
             raise DataError(
@@ -197,17 +197,17 @@ def _table(version: Path, name: str, kind: type[Row]) -> list[Row]:
 
 def _rows(version: Path, name: str, kind: type[Row]) -> Iterator[Row]:
     """Yield the rows of a table; the table is memory-mapped, because its decoded rows may not fit into memory."""
-    path, place = version / f"{name}.json", 0
+    path, index = version / f"{name}.json", 0
     try:
         with path.open("rb") as file:
             content = memoryview(mmap(file.fileno(), 0, access=ACCESS_READ))
             marked = bytes(content[: len(BOM_UTF8)]) == BOM_UTF8
             rows = msgspec.json.decode(content[len(BOM_UTF8) * marked :], type=list[msgspec.Raw])
         decode = msgspec.json.Decoder(kind).decode
-        for place, row in enumerate(rows, 1):  # noqa: B007  # an error message uses it
+        for index, row in enumerate(rows, 1):  # noqa: B007  # an error message uses it
             yield decode(row)
     except OSError as error:
         raise DataError(f"{path} cannot be read ({error.strerror}): copy it again from where it came from.") from error
     except (msgspec.DecodeError, UnicodeDecodeError, ValueError) as error:
-        reason = f"row {place}: {error}" if place else str(error)
+        reason = f"row {index}: {error}" if index else str(error)
         raise DataError(f"{path} is no table of nuScenes ({reason}): unpack its version again.") from error

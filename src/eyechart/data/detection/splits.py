@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol, get_args
 
-from eyechart.data.dataset import Dataset
+from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.detection.cityscapes import open_cityscapes
 from eyechart.data.detection.coco import open_coco
 from eyechart.data.detection.lvis import open_lvis
@@ -19,7 +19,7 @@ BENCHMARK = "oodbench"
 MAIN = "val"
 
 
-class Opener(Protocol):
+class _Opener(Protocol):
     """Opens a part of a data set; every format has one."""
 
     def __call__(
@@ -28,7 +28,7 @@ class Opener(Protocol):
         """Return the data set, checked."""
 
 
-OPENERS: Mapping[Format, Opener] = {
+OPENERS: Mapping[Format, _Opener] = {
     "coco": open_coco,
     "lvis": open_lvis,
     "nuscenes": open_nuscenes,
@@ -45,7 +45,7 @@ def open_annotated(
 
 
 @dataclass(frozen=True)
-class AnnotatedSplit:
+class _AnnotatedSplit:
     """A part of a data set and its folder; `missing` says which data are missing."""
 
     name: str
@@ -56,7 +56,7 @@ class AnnotatedSplit:
 
 
 @dataclass(frozen=True)
-class SplitPart:
+class _SplitPart:
     """A part of a data set in one format; `is_only` if there is no other part."""
 
     name: str = MAIN
@@ -64,7 +64,7 @@ class SplitPart:
     is_only: bool = True
 
 
-def annotated_splits(root: Path) -> list[AnnotatedSplit]:
+def annotated_splits(root: Path) -> list[_AnnotatedSplit]:
     """Return the splits of the root itself, of its folders, and of those in its folder `oodbench`.
 
     A split has its folder's name, at the root itself that of the format; `-train` and so on is added for parts other
@@ -81,47 +81,47 @@ def _folders(path: Path) -> list[Path]:
     return sorted(inner for inner in path.iterdir() if inner.is_dir() and not is_system(inner.name))
 
 
-def _splits(folder: Path, *, named: bool = True) -> Iterator[AnnotatedSplit]:
+def _splits(folder: Path, *, named: bool = True) -> Iterator[_AnnotatedSplit]:
     formats = {kind: parts for kind in FORMATS if (parts := [*FINDERS[kind](folder)])}
     for kind, parts in formats.items():
         own = named and (len(formats) == 1 or folder.name.casefold() == kind)
         stem = folder.name if own else f"{folder.name}-{kind}" if named else kind
         for part in parts:
             name = stem if part.is_only or part.name == MAIN else f"{stem}-{part.name}"
-            yield AnnotatedSplit(name, kind, folder, part.name, part.missing)
+            yield _AnnotatedSplit(name, kind, folder, part.name, part.missing)
 
 
-def _coco(folder: Path) -> Iterator[SplitPart]:
+def _coco(folder: Path) -> Iterator[_SplitPart]:
     names = _matches(folder / "annotations", re.compile(r"instances_([a-z]\w*)2017\.json"))
     for name in names:
         missing = _missing_message(folder, [f"{name}2017"], f"annotations/instances_{name}2017.json")
         if name == MAIN or not missing or len(names) == 1:
-            yield SplitPart(name, missing, len(names) == 1)
+            yield _SplitPart(name, missing, len(names) == 1)
 
 
-def _lvis(folder: Path) -> Iterator[SplitPart]:
+def _lvis(folder: Path) -> Iterator[_SplitPart]:
     pattern = re.compile(r"lvis_v1_(?!image_info)(\w+)\.json")
     names = sorted({*_matches(folder, pattern), *_matches(folder / "annotations", pattern)})
     for name in names:
         pictures = ["train2017"] if name == "train" else ["val2017", "train2017"]
         missing = _missing_message(folder, pictures, f"lvis_v1_{name}.json")
         if name == MAIN or not missing or len(names) == 1:
-            yield SplitPart(name, missing, len(names) == 1)
+            yield _SplitPart(name, missing, len(names) == 1)
 
 
-def _nuscenes(folder: Path) -> Iterator[SplitPart]:
+def _nuscenes(folder: Path) -> Iterator[_SplitPart]:
     for table in sorted(folder.glob("v1.0-*/sample_data.json"))[:1]:
-        yield SplitPart(missing=_missing_message(folder, ["samples"], table.relative_to(folder).as_posix()))
+        yield _SplitPart(missing=_missing_message(folder, ["samples"], table.relative_to(folder).as_posix()))
 
 
-def _cityscapes(folder: Path) -> Iterator[SplitPart]:
+def _cityscapes(folder: Path) -> Iterator[_SplitPart]:
     both = ("gtFine", "leftImg8bit")
     there = [name for name in both if (folder / name).is_dir()]
     for name in there[:1]:
-        yield SplitPart(missing="".join(_missing_message(folder, [other], f"{name}/") for other in both))
+        yield _SplitPart(missing="".join(_missing_message(folder, [other], f"{name}/") for other in both))
 
 
-FINDERS: Mapping[Format, Callable[[Path], Iterable[SplitPart]]] = {
+FINDERS: Mapping[Format, Callable[[Path], Iterable[_SplitPart]]] = {
     "coco": _coco,
     "lvis": _lvis,
     "nuscenes": _nuscenes,

@@ -6,9 +6,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from eyechart.data.dataset import Dataset
-from eyechart.inference.request_batches import RequestBatch
-from eyechart.inference.requests import ImageRequest, ScoreTexts, TextRequest
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.inference.requests.row_requests import ImageRequest, ScoreTexts, TextRequest
+from eyechart.inference.requests.text_requests import RequestBatch
 from eyechart.models.types import Answer, Floats, Generator, Model, Scorer, Usage
 
 

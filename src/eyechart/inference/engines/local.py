@@ -15,15 +15,14 @@ from warnings import warn
 import numpy as np
 from PIL import Image
 
-from eyechart.data.dataset import Dataset
+from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import ImageError, ModelError, RequestError
-from eyechart.inference.class_weights import class_weights
 from eyechart.inference.engines.interface import ImageAnswers
-from eyechart.inference.engines.preparation import Prepared, batches, prefetch_images
-from eyechart.inference.engines.preparation_processes import Feeds
-from eyechart.inference.images import THREADS, image_name, load_request
-from eyechart.inference.request_batches import ChooseAnswers, RequestBatch
-from eyechart.inference.requests import (
+from eyechart.inference.engines.preparation.feed import Feeds
+from eyechart.inference.engines.preparation.prepare import Prepared, batches, prefetch_images
+from eyechart.inference.requests.class_weights import class_weights
+from eyechart.inference.requests.image_bytes import THREADS, image_name, load_request
+from eyechart.inference.requests.row_requests import (
     BaseRequest,
     BestChoice,
     ChoiceRequest,
@@ -38,7 +37,9 @@ from eyechart.inference.requests import (
     ScoreTexts,
     TextRequest,
 )
-from eyechart.models.runtime import out_of_memory
+from eyechart.inference.requests.text_requests import ChooseAnswers, RequestBatch
+from eyechart.models.runtime.torch_runtime import out_of_memory
+from eyechart.models.runtime.tracing import span, spans
 from eyechart.models.types import (
     Answer,
     Classifier,
@@ -53,7 +54,6 @@ from eyechart.models.types import (
     TextEncoder,
     Usage,
 )
-from eyechart.tracing import span, spans
 
 IMAGES_AHEAD = 64  # images of requests that are read before the model asks for them, or one request
 CHUNK = 16  # batches of texts that are answered at once, and lost where a run is stopped
@@ -74,10 +74,10 @@ class LocalEngine:
         self, request: ImageRequest[Any], model: Model, dataset: Dataset, indices: Sequence[int]
     ) -> Iterator[ImageAnswers]:
         """Yield the answers about the images at some indices, batch by batch."""
-        answers = OOMBackoff(lambda items: answer_prepared(request, model, items), model.batch_size, request.padded)
+        answers = _OOMBackoff(lambda items: _answer_prepared(request, model, items), model.batch_size, request.padded)
         for batch in self.prefetch(request, model, dataset, indices):
             with self.turn, span("forward", images=len(batch)):
-                answered = answer_batch(answers, batch, dataset)
+                answered = _answer_batch(answers, batch, dataset)
             yield answered
 
     def prefetch(
@@ -105,14 +105,14 @@ class LocalEngine:
         """Yield the rows of the texts with some numbers, batch by batch."""
         if not isinstance(model, Scorer):
             raise unsupported(request, model)
-        answers = OOMBackoff(
+        answers = _OOMBackoff(
             lambda items: np.asarray(model.score(items, request.choices, until=request.until), np.float32),
             model.batch_size,
             pad=False,
         )
         for batch in batches(numbers, model.batch_size):
             with self.turn, span("forward", texts=len(batch)):
-                scored = score_batch(answers, [(number, Request((request.texts[number],))) for number in batch])
+                scored = _score_batch(answers, [(number, Request((request.texts[number],))) for number in batch])
             yield scored
 
     def answer_requests(
@@ -121,7 +121,7 @@ class LocalEngine:
         """Yield the answers to the templates with some numbers, in groups that a model can answer in one call."""
         for group in batch.group_by_settings(numbers):
             with self.turn:
-                yield from spans("forward", generate_group(batch, model, dataset, group))
+                yield from spans("forward", _generate_group(batch, model, dataset, group))
 
     def charge_budget(self, model: Generator, key: str, total: Usage, usages: Sequence[Usage]) -> None:
         """Tell a model with a budget the token usage of cached responses under a key."""
@@ -148,7 +148,7 @@ def unsupported(request: BaseRequest[Any], model: Model) -> ModelError:
 
 
 def preparation(request: ImageRequest[Any], model: Model) -> Callable[[Image.Image], Any]:
-    """Return what turns an image into an item of `answer_prepared`; it is called in threads."""
+    """Return what turns an image into an item of `_answer_prepared`; it is called in threads."""
     match request, model:
         case EncodeImages(), ImageEncoder() as encoder:
             return encoder.prepare
@@ -161,7 +161,7 @@ def preparation(request: ImageRequest[Any], model: Model) -> Callable[[Image.Ima
     raise unsupported(request, model)
 
 
-def answer_prepared(request: ImageRequest[Any], model: Model, items: Sequence[Any]) -> Floats:
+def _answer_prepared(request: ImageRequest[Any], model: Model, items: Sequence[Any]) -> Floats:
     """Return the answers about prepared images, one row for each.
 
     Raises ModelError for an array of another shape, since its rows could not be assigned to images.
@@ -191,7 +191,7 @@ def call(request: ImageRequest[Any], model: Model, items: Sequence[Any]) -> Floa
     raise unsupported(request, model)
 
 
-def answer_batch(answers: "OOMBackoff", batch: Sequence[Prepared], dataset: Dataset) -> ImageAnswers:
+def _answer_batch(answers: "_OOMBackoff", batch: Sequence[Prepared], dataset: Dataset) -> ImageAnswers:
     """Return the answers about a batch of prepared images; images that the model refuses are errors."""
     errors = {index: str(item) for index, item in batch if isinstance(item, ImageError)}
     left = [(index, item) for index, item in batch if index not in errors]
@@ -207,7 +207,7 @@ def answer_batch(answers: "OOMBackoff", batch: Sequence[Prepared], dataset: Data
     return ImageAnswers(errors=errors)
 
 
-def score_batch(answers: "OOMBackoff", batch: Sequence[tuple[int, Request]]) -> ImageAnswers:
+def _score_batch(answers: "_OOMBackoff", batch: Sequence[tuple[int, Request]]) -> ImageAnswers:
     """Return the rows of a batch of texts; texts that the model refuses are errors."""
     errors, left = dict[int, str](), [*batch]
     while left:
@@ -221,7 +221,7 @@ def score_batch(answers: "OOMBackoff", batch: Sequence[tuple[int, Request]]) -> 
     return ImageAnswers(errors=errors)
 
 
-class OOMBackoff:
+class _OOMBackoff:
     """Calls a model with ever smaller batches when memory runs out, with a warning each time.
 
     With `pad`, a shorter batch is filled up with its last item. `reduced` is the size of the batches since memory ran
@@ -268,7 +268,7 @@ class OOMBackoff:
 # Requests for texts.
 
 
-def generate_group(
+def _generate_group(
     batch: RequestBatch, model: Generator, dataset: Dataset | None, numbers: Sequence[int]
 ) -> Stream[tuple[int, Answer]]:
     """Yield the answers to templates with equal settings.
@@ -279,7 +279,7 @@ def generate_group(
     unreadable: list[tuple[int, Answer]] = []
 
     def stream() -> Stream[Request]:
-        for number, request in prefetch_requests(batch, dataset, numbers):
+        for number, request in _prefetch_requests(batch, dataset, numbers):
             if isinstance(request, Request):
                 sent.append(number)
                 yield request
@@ -298,7 +298,7 @@ def generate_group(
             case _:
                 raise unsupported(batch, model)
         try:
-            for position, answer in check_one_per_request(answers, sent, model.identity.name):
+            for position, answer in _check_one_per_request(answers, sent, model.identity.name):
                 yield sent[position], answer
         finally:
             if isinstance(answers, Stream):
@@ -321,7 +321,7 @@ def choose(model: Scorer, requests: Iterable[Request], choices: Sequence[str]) -
             yield position, Answer(choices[choice], (), True)
 
 
-def check_one_per_request(
+def _check_one_per_request(
     answers: Iterator[tuple[int, Answer]], sent: Sequence[int], model_name: str
 ) -> Iterator[tuple[int, Answer]]:
     """Yield answers and check that there is one for each request that was sent.
@@ -346,7 +346,7 @@ def check_one_per_request(
         )
 
 
-def prefetch_requests(
+def _prefetch_requests(
     batch: RequestBatch, dataset: Dataset | None, numbers: Sequence[int]
 ) -> Iterator[tuple[int, Request | ImageError]]:
     """Yield requests with their images, or the error of an image, read and decoded in threads ahead of the model."""

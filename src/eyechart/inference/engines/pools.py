@@ -11,22 +11,22 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from eyechart.data.dataset import Dataset
+from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import ModelError
 from eyechart.inference.engines.interface import ImageAnswers
 from eyechart.inference.engines.local import LocalEngine
 from eyechart.inference.engines.work_units import Job, Received, WorkUnit, cut
-from eyechart.inference.images import image_name
-from eyechart.inference.request_batches import RequestBatch
-from eyechart.inference.requests import ImageRequest, ScoreTexts, TextRequest
+from eyechart.inference.requests.image_bytes import image_name
+from eyechart.inference.requests.row_requests import ImageRequest, ScoreTexts, TextRequest
+from eyechart.inference.requests.text_requests import RequestBatch
 from eyechart.models.registry import find_backend
+from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Answer, Floats, Generator, Identity, Model, Scorer, Usage
-from eyechart.spec import ModelSpec
 
 REQUESTS = 64  # requests for texts in a work unit
 
 
-class WorkerPool(Protocol):
+class _WorkerPool(Protocol):
     """The processes of one model."""
 
     @property
@@ -43,20 +43,20 @@ class WorkerPool(Protocol):
         """End the processes."""
 
 
-class StartPool(Protocol):
+class _StartPool(Protocol):
     """Starts pools."""
 
-    def __call__(self, model: Model, spec: ModelSpec, others: "Pools") -> WorkerPool | None:
+    def __call__(self, model: Model, spec: ModelSpec, others: "Pools") -> _WorkerPool | None:
         """Return the pool of a model, None if the model answers in this process; `others` belong to other models."""
 
 
-class SharedPool:
+class _SharedPool:
     """A pool, and the lock of the job that it answers."""
 
     def __init__(self) -> None:
         self.lock = Lock()
         self.thread = get_ident()  # the one that asked for it first
-        self.pool: WorkerPool | None = None
+        self.pool: _WorkerPool | None = None
         self.started = self.closed = False
 
 
@@ -65,24 +65,24 @@ class Pools:
 
     def __init__(self) -> None:
         self.lock = Lock()
-        self.shared: dict[ModelSpec, SharedPool] = {}
+        self.shared: dict[ModelSpec, _SharedPool] = {}
         self.closed = False
 
     @contextmanager
-    def hold(self, spec: ModelSpec) -> Iterator[SharedPool]:
+    def hold(self, spec: ModelSpec) -> Iterator[_SharedPool]:
         """Hold the pool of a model alone; it may not be started yet."""
         while True:
             with self.lock:
                 if self.closed:
                     raise ModelError(f"{spec}: the session has ended. Run the same command again.")
-                shared = self.shared.setdefault(spec, SharedPool())
+                shared = self.shared.setdefault(spec, _SharedPool())
             with shared.lock:
                 if not shared.closed:  # another thread may have released it meanwhile
                     yield shared
                     return
 
     @contextmanager
-    def hold_idle(self, spec: ModelSpec) -> Iterator[WorkerPool | None]:
+    def hold_idle(self, spec: ModelSpec) -> Iterator[_WorkerPool | None]:
         """Hold the pool of a model alone if no job uses it, else yield None."""
         shared = self.shared.get(spec)
         if shared is None or not shared.lock.acquire(blocking=False):
@@ -126,7 +126,7 @@ class Pools:
 class PoolEngine:
     """Answers requests with pools, which are kept until `release` is called with their model."""
 
-    def __init__(self, start: StartPool) -> None:
+    def __init__(self, start: _StartPool) -> None:
         self.start = start
         self.local = LocalEngine()
         self.pools = Pools()
@@ -165,7 +165,7 @@ class PoolEngine:
             lambda: self.local.answer_images(request, model, dataset, indices),
         )
         for part in parts:
-            yield as_image_answers(part, lambda index: f"{image_name(dataset, index)}: ")
+            yield _as_image_answers(part, lambda index: f"{image_name(dataset, index)}: ")
 
     def answer_texts(self, request: TextRequest[Any], model: Model) -> Floats:
         """Return the answer to a request about texts, of shape (rows, d)."""
@@ -188,7 +188,7 @@ class PoolEngine:
             lambda: self.local.score_texts(request, model, numbers),
         )
         for part in parts:
-            yield as_image_answers(part, lambda _: "")
+            yield _as_image_answers(part, lambda _: "")
 
     def answer_requests(
         self, batch: RequestBatch, model: Generator, dataset: Dataset | None, numbers: Sequence[int]
@@ -197,11 +197,11 @@ class PoolEngine:
         parts = self.answer(
             Job(batch, dataset),
             model,
-            lambda workers: cut_requests(batch, numbers, model.batch_size, workers),
+            lambda workers: _cut_requests(batch, numbers, model.batch_size, workers),
             lambda: self.local.answer_requests(batch, model, dataset, numbers),
         )
         for part in parts:
-            yield from as_answers(part) if isinstance(part, Received) else (part,)
+            yield from _as_answers(part) if isinstance(part, Received) else (part,)
 
     def charge_budget(self, model: Generator, key: str, total: Usage, usages: Sequence[Usage]) -> None:
         """Tell a model with a budget the token usage of cached responses under a key."""
@@ -219,13 +219,13 @@ class PoolEngine:
         self.pools.close()
 
 
-def cut_requests(batch: RequestBatch, numbers: Sequence[int], batch_size: int, workers: int) -> list[WorkUnit]:
+def _cut_requests(batch: RequestBatch, numbers: Sequence[int], batch_size: int, workers: int) -> list[WorkUnit]:
     """Cut requests into work units of whole batches with equal settings."""
     size = -(-REQUESTS // batch_size) * batch_size
     return [work_unit for group in batch.group_by_settings(numbers) for work_unit in cut(group, size, workers)]
 
 
-def as_image_answers(part: "Received[Any] | ImageAnswers", prefix: Callable[[int], str]) -> ImageAnswers:
+def _as_image_answers(part: "Received[Any] | ImageAnswers", prefix: Callable[[int], str]) -> ImageAnswers:
     """Return the answer to a work unit; that of a lost work unit is an error for each image or text."""
     if isinstance(part, ImageAnswers):
         return part
@@ -234,7 +234,7 @@ def as_image_answers(part: "Received[Any] | ImageAnswers", prefix: Callable[[int
     return part.value  # type: ignore[no-any-return]
 
 
-def as_answers(part: Received[Any]) -> Iterator[tuple[int, Answer]]:
+def _as_answers(part: Received[Any]) -> Iterator[tuple[int, Answer]]:
     """Yield the answers to the requests of a work unit; those of a lost work unit are errors that are not stored."""
     lost = isinstance(part.value, str)
     for number in part.numbers:

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any, Generic, Protocol, TypeVar
 
-from eyechart.data.dataset import Dataset
+from eyechart.data.dataset.dataset import Dataset
 from eyechart.inference.engines.local import LocalEngine
-from eyechart.inference.request_batches import RequestBatch
-from eyechart.inference.requests import BaseRequest, ImageRequest, ScoreTexts, TextRequest
+from eyechart.inference.requests.row_requests import BaseRequest, ImageRequest, ScoreTexts, TextRequest
+from eyechart.inference.requests.text_requests import RequestBatch
 
 MAX_LOSSES = 3  # workers that a work unit may lose before it is divided
 IN_FLIGHT = 2  # work units of a worker: it reads the images of the second while the model works on the first

@@ -17,12 +17,12 @@ ALONE = frozenset({"hunyuan_vl"})  # families that give an image another positio
 
 @dataclass(frozen=True)
 class Prompt:
-    """The tensors of one request, its place among the requests, and a digest of its images, b"" for none.
+    """The tensors of one request, its index among the requests, and a digest of its images, b"" for none.
 
     `shared` is the number of tokens at its beginning that other prompts have, too, and that are read once.
     """
 
-    place: int
+    index: int
     inputs: Inputs
     images: bytes = b""
     shared: int = 0
@@ -43,7 +43,7 @@ class Prompt:
             name: value[:, : self.shared] if is_per_token(value, self.inputs) else value
             for name, value in self.inputs.items()
         }
-        return Prompt(self.place, inputs, self.images)
+        return Prompt(self.index, inputs, self.images)
 
 
 def prompt_length(inputs: Inputs) -> int:
@@ -62,19 +62,19 @@ def allows_padding(config: Any) -> bool:
 def group_by_length(prompts: Mapping[int, Inputs], size: int, *, padding: bool = True) -> Iterator[list[int]]:
     """Yield the indices of prompts that can share a batch: of similar length, or of the same length without padding."""
 
-    def alike(place: int) -> tuple[str, int]:
-        return _kind(prompts[place]), 0 if padding else prompt_length(prompts[place])
+    def alike(index: int) -> tuple[str, int]:
+        return _kind(prompts[index]), 0 if padding else prompt_length(prompts[index])
 
-    order = sorted(prompts, key=lambda place: (alike(place), prompt_length(prompts[place])))
+    order = sorted(prompts, key=lambda index: (alike(index), prompt_length(prompts[index])))
     for _, group in groupby(order, key=alike):
-        places = list(group)
-        yield from (places[start : start + size] for start in range(0, len(places), size))
+        indices = list(group)
+        yield from (indices[start : start + size] for start in range(0, len(indices), size))
 
 
 def group_shared(prompts: Mapping[int, Prompt], size: int) -> Iterator[list[Prompt]]:
     """Yield batches of the prompts that share their beginnings, those about the same images one after another."""
     shared = [prompt for prompt in prompts.values() if prompt.shared]
-    firsts = {prompt.images: prompt.place for prompt in reversed(shared)}
+    firsts = {prompt.images: prompt.index for prompt in reversed(shared)}
 
     def alike(prompt: Prompt) -> str:
         return _kind(prompt.inputs)

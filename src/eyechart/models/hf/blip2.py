@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from eyechart.errors import ModelError
-from eyechart.models import options, runtime, text_batches
-from eyechart.models.hf import files, image_text
+from eyechart.models import options
+from eyechart.models.hf import image_text
 from eyechart.models.model_option import AnyOption, ModelOption
+from eyechart.models.runtime import text_batches, torch_runtime
+from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Floats, Matcher
-from eyechart.spec import ModelSpec
+from eyechart.models.weights import hub_files
 
 if TYPE_CHECKING:
     import torch
@@ -31,7 +33,7 @@ SCALE = ModelOption(
     "factor of the logits before a softmax",
     "number above 0",
     "1, of itc 100",
-    lambda spec: runtime.scale_option(spec, SCALES[HEAD.read(spec)]),
+    lambda spec: torch_runtime.scale_option(spec, SCALES[HEAD.read(spec)]),
 )
 
 
@@ -51,7 +53,7 @@ class Blip2Matcher(image_text.HfImageTextModel, Matcher):
     @cached_property
     def configuration(self) -> Any:
         """The model's configuration; its Q-Former must read texts."""
-        configuration, path = files.load_processor("AutoConfig", self.source.path), self.source.path / "config.json"
+        configuration, path = hub_files.load_processor("AutoConfig", self.source.path), self.source.path / "config.json"
         if configuration.model_type != "blip-2":
             raise ModelError(f"{path} is of the family '{configuration.model_type}', expected blip-2.")
         if not configuration.qformer_config.use_qformer_text_input:
@@ -68,11 +70,11 @@ class Blip2Matcher(image_text.HfImageTextModel, Matcher):
 
     def match(self, images: Sequence[Mapping[str, Any]], wanted: Sequence[str]) -> Floats:
         """Return logits (n, m); equal texts are encoded once, texts of similar length in one batch."""
-        once, places = text_batches.unique(wanted)
+        once, indices = text_batches.unique(wanted)
         compare = self._meet if self.head == "itm" else self._compare
-        with runtime.inference_mode(self.device, self.dtype):
+        with torch_runtime.inference_mode(self.device, self.dtype):
             states = self._module.vision_model(**self._batch(images)).last_hidden_state
-            return np.asarray(self.scale * compare(states, tuple(once))[:, places], dtype=np.float32)
+            return np.asarray(self.scale * compare(states, tuple(once))[:, indices], dtype=np.float32)
 
     def _meet(self, states: "torch.Tensor", once: tuple[str, ...]) -> Floats:
         """Let the queries see every image beside every text: (n, m) from (n, patches, d)."""
@@ -98,7 +100,7 @@ class Blip2Matcher(image_text.HfImageTextModel, Matcher):
         """Compare each image's queries with every text: (n, m) from (n, patches, d)."""
         queries = self._module.query_tokens.expand(len(states), -1, -1)
         output = self._module.qformer(query_embeds=queries, encoder_hidden_states=states).last_hidden_state
-        directions = runtime.to_numpy(_unit(self._module.vision_projection(output)))
+        directions = torch_runtime.to_numpy(_unit(self._module.vision_projection(output)))
         cosines: Floats = (directions @ self._hear(once).T).max(axis=1)
         return cosines
 
@@ -123,7 +125,7 @@ class Blip2Matcher(image_text.HfImageTextModel, Matcher):
         lengths = [self.configuration.num_query_tokens + len(row) for row in read]
 
         def encode(rows: list[int], _: int) -> Floats:
-            return runtime.to_numpy(see([read[row] for row in rows]))
+            return torch_runtime.to_numpy(see([read[row] for row in rows]))
 
         return text_batches.encode_in_batches(lengths, encode, text_batches.token_budget(self.device))
 

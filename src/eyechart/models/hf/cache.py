@@ -49,10 +49,10 @@ class PrefixLayer(DynamicLayer):  # type: ignore[misc]  # transformers has no ty
         """Return the total number of tokens, and the index of the first."""
         return self.get_seq_length() + query_length, 0
 
-    def keep_positions(self, places: "torch.Tensor") -> None:
+    def keep_positions(self, indices: "torch.Tensor") -> None:
         """Drop everything after the prompts except some positions (rows, n)."""
         if self.held:
-            keys, values = (held.take_along_dim(places[:, None, :, None], dim=2) for held in self.held)
+            keys, values = (held.take_along_dim(indices[:, None, :, None], dim=2) for held in self.held)
             self.held = keys, values
 
     def select_rows(self, rows: "torch.Tensor") -> "PrefixLayer":

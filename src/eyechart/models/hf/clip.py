@@ -13,11 +13,11 @@ from functools import cached_property
 from typing import Any
 
 from eyechart.errors import ModelError
-from eyechart.models import runtime, text_batches
-from eyechart.models.hf import files
 from eyechart.models.hf.image_text import HfImageTextModel
+from eyechart.models.runtime import text_batches, torch_runtime
 from eyechart.models.suggestions import DINO_TXT
 from eyechart.models.types import Encoder, Floats
+from eyechart.models.weights import hub_files
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class HfClipEncoder(HfImageTextModel, Encoder):
     @cached_property
     def configuration(self) -> Any:
         """The model's configuration, which must be of a known family."""
-        configuration = files.load_processor("AutoConfig", self.source.path)
+        configuration = hub_files.load_processor("AutoConfig", self.source.path)
         family = str(configuration.model_type)
         if family not in FAMILIES:
             remedy = DINO_TXT if family.startswith("dino") else "Use the open_clip backend if it has the model."
@@ -80,17 +80,19 @@ class HfClipEncoder(HfImageTextModel, Encoder):
     @cached_property
     def _lower_case(self) -> bool:
         """Whether this is a SigLIP 2; most of them are labelled `siglip` and have a case-sensitive tokenizer."""
-        tokenizer_class = files.read_settings(self.source.path / "tokenizer_config.json").get("tokenizer_class") or ""
+        tokenizer_class = (
+            hub_files.read_settings(self.source.path / "tokenizer_config.json").get("tokenizer_class") or ""
+        )
         return self.family.pads_to_full_length and str(tokenizer_class).startswith(("Gemma", "Siglip2"))
 
     def encode_images(self, images: Sequence[Mapping[str, Any]]) -> Floats:
         """Return features (n, d), not normalised."""
-        with runtime.inference_mode(self.device, self.dtype):
+        with torch_runtime.inference_mode(self.device, self.dtype):
             return _features(self._module.get_image_features(**self._batch(images)))
 
     def encode_texts(self, wanted: Sequence[str]) -> Floats:
         """Return features (m, d), not normalised."""
-        once, places = text_batches.unique(wanted)
+        once, indices = text_batches.unique(wanted)
         read = self._read(once)
 
         def encode(rows: list[int], _: int) -> Floats:
@@ -98,7 +100,7 @@ class HfClipEncoder(HfImageTextModel, Encoder):
 
         return text_batches.encode_in_batches(
             [len(row) for row in read], encode, text_batches.token_budget(self.device)
-        )[places]
+        )[indices]
 
     def _read(self, once: list[str]) -> list[list[int]]:
         longest = self.configuration.text_config.max_position_embeddings
@@ -114,9 +116,9 @@ class HfClipEncoder(HfImageTextModel, Encoder):
     def _encode(self, read: list[list[int]]) -> Floats:
         tokens, mask = self._padded(read)
         how = {"attention_mask": mask} if self.family.masks_padding else {}
-        with runtime.inference_mode(self.device, self.dtype):
+        with torch_runtime.inference_mode(self.device, self.dtype):
             return _features(self._module.get_text_features(input_ids=tokens, **how))
 
 
 def _features(output: Any) -> Floats:
-    return runtime.to_numpy(getattr(output, "pooler_output", output))
+    return torch_runtime.to_numpy(getattr(output, "pooler_output", output))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eyechart.models.choice_trie import Bools, EdgeScores, Ints, Trie
+from eyechart.models.choices.trie import Bools, EdgeScores, Ints, Trie
 from eyechart.models.hf.decoding import DecodingState, score_edges
 
 if TYPE_CHECKING:
@@ -19,17 +19,17 @@ Node = tuple[int, int]  # a prompt's row and a node of the trie after it
 
 
 @dataclass(frozen=True)
-class Branches:
-    """Nodes to read: their prompts (n,) and places in the trie (n,), and the rows (n,) of their parents in a state."""
+class _Branches:
+    """Nodes to read: their prompts (n,) and indices in the trie (n,), and the rows (n,) of their parents in a state."""
 
     state: DecodingState
     prompts: Ints
     nodes: Ints
     parents: Ints
 
-    def __getitem__(self, part: slice) -> "Branches":
+    def __getitem__(self, part: slice) -> "_Branches":
         """Return some of the nodes."""
-        return Branches(self.state, self.prompts[part], self.nodes[part], self.parents[part])
+        return _Branches(self.state, self.prompts[part], self.nodes[part], self.parents[part])
 
 
 @dataclass
@@ -79,42 +79,42 @@ class ContinuedPrompts:
         scores = [
             self._read_and_hold(branches)
             for depth in sorted({int(self.trie.depths[node]) for _, node in pending})
-            for branches in self._group([place for place in pending if self.trie.depths[place[1]] == depth])
+            for branches in self._group([pair for pair in pending if self.trie.depths[pair[1]] == depth])
         ]
         prompts, edges, values = (np.concatenate(parts) for parts in zip(*scores, strict=True))
         return prompts, edges, values
 
-    def _children(self, state: DecodingState, prompts: Ints, nodes: Ints) -> Branches:
+    def _children(self, state: DecodingState, prompts: Ints, nodes: Ints) -> _Branches:
         """Return the nodes right below those that a state has read."""
         rows, _, edges = self.trie.outgoing_edges(nodes[:, None])
         inner = self.trie.edge_targets[edges] >= 0
-        return Branches(state, prompts[rows[inner]], self.trie.edge_targets[edges[inner]], rows[inner])
+        return _Branches(state, prompts[rows[inner]], self.trie.edge_targets[edges[inner]], rows[inner])
 
-    def _read(self, branches: Branches) -> tuple[DecodingState, EdgeScores]:
+    def _read(self, branches: _Branches) -> tuple[DecodingState, EdgeScores]:
         """Read nodes, and return their state and the scores of the edges that leave them."""
         tokens = self.trie.node_tokens[branches.nodes]
         state, logits = branches.state.step(self._tensor(branches.parents), self._tensor(tokens))
         rows, edges, scores = score_edges(self.trie, logits[:, None], branches.nodes[:, None])
         return state, (branches.prompts[rows], edges, scores)
 
-    def _read_and_hold(self, branches: Branches) -> EdgeScores:
+    def _read_and_hold(self, branches: _Branches) -> EdgeScores:
         state, scores = self._read(branches)
-        places = zip(branches.prompts.tolist(), branches.nodes.tolist(), strict=True)
-        self._held.update({place: (state, row) for row, place in enumerate(places)})
+        pairs = zip(branches.prompts.tolist(), branches.nodes.tolist(), strict=True)
+        self._held.update({pair: (state, row) for row, pair in enumerate(pairs)})
         return scores
 
     def _drop(self, prefixes: Bools) -> None:
         """Drop states of no use, then the oldest ones until the rows that are left are few enough."""
-        self._held = {place: held for place, held in self._held.items() if prefixes[place]}
+        self._held = {pair: held for pair, held in self._held.items() if prefixes[pair]}
         states = {id(state): state for state, _ in self._held.values()}
         while sum(len(state.tokens) for state in states.values()) > self.size:
             oldest = states.pop(next(iter(states)))
-            self._held = {place: held for place, held in self._held.items() if held[0] is not oldest}
+            self._held = {pair: held for pair, held in self._held.items() if held[0] is not oldest}
 
-    def _with_ancestors(self, places: Iterator[Node]) -> set[Node]:
+    def _with_ancestors(self, pairs: Iterator[Node]) -> set[Node]:
         """Return nodes and those above them that have to be read for it."""
         pending: set[Node] = set()
-        for prompt, start in places:
+        for prompt, start in pairs:
             node = start
             while node > 0 and (prompt, node) not in pending and (node == start or (prompt, node) not in self._held):
                 pending.add((prompt, node))
@@ -124,16 +124,16 @@ class ContinuedPrompts:
     def _parent(self, node: int) -> int:
         return int(self.trie.edge_sources[self.trie.incoming_edges[node]])
 
-    def _group(self, places: list[Node]) -> Iterator[Branches]:
+    def _group(self, pairs: list[Node]) -> Iterator[_Branches]:
         """Yield nodes of one depth with their parents' states, at most `size` at once."""
         groups: dict[int, list[tuple[Node, DecodingState, int]]] = {}
-        for prompt, node in places:
+        for prompt, node in pairs:
             parent = self._parent(node)
             state, row = self._held[prompt, parent] if parent else (self.root, prompt)
             groups.setdefault(id(state), []).append(((prompt, node), state, row))
         for group in groups.values():
-            prompts, nodes = np.array([place for place, _, _ in group]).T
-            branches = Branches(group[0][1], prompts, nodes, np.array([row for _, _, row in group]))
+            prompts, nodes = np.array([pair for pair, _, _ in group]).T
+            branches = _Branches(group[0][1], prompts, nodes, np.array([row for _, _, row in group]))
             yield from (branches[start : start + self.size] for start in range(0, len(group), self.size))
 
     def _tensor(self, values: Ints) -> "torch.Tensor":

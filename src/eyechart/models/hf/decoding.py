@@ -9,7 +9,7 @@ from copy import copy, deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from eyechart.models.choice_trie import EdgeScores, Ints, Trie
+from eyechart.models.choices.trie import EdgeScores, Ints, Trie
 
 if TYPE_CHECKING:
     import torch
@@ -59,7 +59,7 @@ class DecodingState:
     def select(self, rows: "torch.Tensor") -> "DecodingState":
         """Return a state of some rows (n,) with a cache of its own."""
         inputs = {name: self._select(name, value, rows) for name, value in self.inputs.items() if name != CACHE}
-        inputs[CACHE] = fork_cache(self.cache, rows)
+        inputs[CACHE] = _fork_cache(self.cache, rows)
         return DecodingState(self.model, self.tokens[rows], inputs)
 
     def read(self, tokens: "torch.Tensor", mask: "torch.Tensor | None" = None) -> "ReadPrompts":
@@ -119,7 +119,7 @@ def _next_inputs(model: Any, output: Any, inputs: dict[str, Any]) -> Mapping[str
     return updated
 
 
-def fork_cache(cache: Any, rows: "torch.Tensor") -> Any:
+def _fork_cache(cache: Any, rows: "torch.Tensor") -> Any:
     """Return a cache of some rows; reading more tokens into it leaves the original as it is."""
     fork = _copy_containers(cache) if _is_cache(cache) else deepcopy(cache)  # a family's own may change its tensors
     fork.reorder_cache(rows)  # replaces every tensor by one with these rows
@@ -164,7 +164,7 @@ def score_edges(trie: Trie, logits: "torch.Tensor", nodes: Ints) -> EdgeScores:
     rows, columns, edges = trie.outgoing_edges(nodes)
     logits = logits.float()
     row, column, token = (
-        torch.as_tensor(place, device=logits.device) for place in (rows, columns, trie.edge_tokens[edges])
+        torch.as_tensor(index, device=logits.device) for index in (rows, columns, trie.edge_tokens[edges])
     )
     scores = (logits[row, column, token] - logits.logsumexp(-1)[row, column]).cpu().numpy()
     return rows, edges, scores

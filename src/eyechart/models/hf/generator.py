@@ -11,20 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.errors import ModelError, RequestError
-from eyechart.models import chat, chat_template, options, runtime, weights
-from eyechart.models.batch_backoff import BatchBackoff, Failure
-from eyechart.models.chat_template import ChatSettings
-from eyechart.models.choice_trie import Ints, Trie, check_choices
-from eyechart.models.hf import files, greedy, loading, trie_pass, trie_scoring
+from eyechart.models import options
+from eyechart.models.chat import conversation, template
+from eyechart.models.chat.template import ChatSettings
+from eyechart.models.choices.trie import Ints, Trie, check_choices
+from eyechart.models.hf import greedy, loading, trie_pass, trie_scoring
 from eyechart.models.hf.batches import Prompt
 from eyechart.models.hf.decoding import ReadPrompts
 from eyechart.models.hf.preparation import PromptPreparer, Window
 from eyechart.models.hf.prompt_reader import PromptReader
 from eyechart.models.hf.thinking_budget import ThinkingBudget
 from eyechart.models.model_option import AnyOption
+from eyechart.models.runtime import torch_runtime
+from eyechart.models.runtime.batch_backoff import BatchBackoff, Failure
+from eyechart.models.runtime.tracing import span
+from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Answer, Floats, Identity, Request, Scorer, Until
-from eyechart.spec import ModelSpec
-from eyechart.tracing import span
+from eyechart.models.weights import hub_files, weight_source
 
 T = TypeVar("T")
 AUTO_CLASSES = ("AutoModelForImageTextToText", "AutoModelForMultimodalLM")  # the second has all families of the first
@@ -41,31 +44,31 @@ class HfGenerator(Scorer):
     declared_options: ClassVar[tuple[AnyOption, ...]] = (
         options.DTYPE,
         BATCH_SIZE,
-        *chat_template.OPTIONS,
+        *template.OPTIONS,
         *loading.OPTIONS,
     )
-    chat_settings = chat.DEFAULT
+    chat_settings = conversation.DEFAULT
     load_settings = loading.LoadSettings(ModelSpec("hf"))
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
         spec.check(arguments=1, options=options.names_of(self.declared_options))
-        chat.check_has_name(spec)
+        conversation.check_has_name(spec)
         self.spec, self.device, self.offline = spec, device, offline
         self.batch_size = BATCH_SIZE.read(spec)
-        self.dtype = runtime.dtype_option(spec, device)
+        self.dtype = torch_runtime.dtype_option(spec, device)
         self.chat_settings = ChatSettings.from_spec(spec)
         self.load_settings = loading.LoadSettings.from_spec(spec, offline=offline)
         self.loads = 0
 
     @cached_property
-    def source(self) -> weights.WeightSource:
+    def source(self) -> weight_source.WeightSource:
         """The folder of weights, tokenizer, processor and chat template."""
-        return chat.find_checkpoint(self.spec, offline=self.offline, code=self.load_settings.trust_remote_code)
+        return conversation.find_checkpoint(self.spec, offline=self.offline, code=self.load_settings.trust_remote_code)
 
     @cached_property
     def identity(self) -> Identity:
         """The model's identity; it reads the weights on disk but does not load them into memory."""
-        return chat.build_identity(
+        return conversation.build_identity(
             self.spec,
             self.source,
             self.dtype,
@@ -76,8 +79,8 @@ class HfGenerator(Scorer):
         )
 
     @cached_property
-    def _chat(self) -> chat.ChatProcessor:
-        return chat.ChatProcessor(
+    def _chat(self) -> conversation.ChatProcessor:
+        return conversation.ChatProcessor(
             self.source.path,
             self.chat_settings,
             self.load_settings.processor_kwargs,
@@ -91,12 +94,12 @@ class HfGenerator(Scorer):
 
     @cached_property
     def _kind(self) -> str:
-        return files.find_auto_class(self.source.path, AUTO_CLASSES)
+        return hub_files.find_auto_class(self.source.path, AUTO_CLASSES)
 
     @cached_property
     def _config(self) -> Any:
         trusted = self.load_settings.trust_remote_code
-        whole = files.load_config(self.source.path, self._kind, trust_remote_code=trusted)
+        whole = hub_files.load_config(self.source.path, self._kind, trust_remote_code=trusted)
         return getattr(whole, "thinker_config", whole)  # the part of an omni model that writes; the other one speaks
 
     @cached_property
@@ -104,7 +107,7 @@ class HfGenerator(Scorer):
         """Why this checkpoint gives no log-probabilities, read without loading weights; "" if it does."""
         if self.load_settings.attention not in loading.EXACT_ATTENTION:
             return f"{self.load_settings.attention} cannot score a tree of answers. Use attn_implementation=sdpa."
-        return chat.thinking_obstacle(self, str(self.spec)) or trie_scoring.scoring_obstacle(self._config)
+        return conversation.thinking_obstacle(self, str(self.spec)) or trie_scoring.scoring_obstacle(self._config)
 
     @cached_property
     def _module(self) -> Any:
@@ -135,7 +138,7 @@ class HfGenerator(Scorer):
         if not self._config.is_encoder_decoder:
             return {}
         default = GenerationConfig.from_model_config(self._config).to_dict()
-        settings = default | files.read_settings(self.source.path / "generation_config.json")
+        settings = default | hub_files.read_settings(self.source.path / "generation_config.json")
         first = settings.get("decoder_start_token_id")
         forced = {"forced_bos_token_id": self._chat.forced_start[0]} if self._chat.forced_start else {}
         return {"decoder_start_token_id": settings["bos_token_id"] if first is None else first, **forced}
@@ -149,15 +152,15 @@ class HfGenerator(Scorer):
         """Yield answers of up to `max_tokens`, batch by batch; a schema has no effect."""
         attempts = self._attempts(self.batch_size)
         for window in self._windows(requests, self.batch_size, max_tokens):
-            for place, failure in window.refused.items():
-                yield place, _unanswered(failure)
+            for index, failure in window.refused.items():
+                yield index, _unanswered(failure)
             for batch in self._reader.batches(window.prompts, self.batch_size):
                 for part, outputs in attempts.run(batch, partial(self._answer, max_tokens)):
                     if isinstance(outputs, Failure):
-                        yield part[0].place, _unanswered(outputs)
+                        yield part[0].index, _unanswered(outputs)
                         continue
                     for prompt, tokens in zip(part, outputs, strict=True):
-                        yield prompt.place, self._chat.decode_answer(tokens, prompt.length)
+                        yield prompt.index, self._chat.decode_answer(tokens, prompt.length)
 
     def _attempts(self, size: int) -> BatchBackoff:
         return BatchBackoff(size, f"'{self.spec}'")
@@ -168,7 +171,7 @@ class HfGenerator(Scorer):
         return preparer.windows(requests, batch_size)
 
     def _answer(self, max_tokens: int, prompts: Sequence[Prompt]) -> list[list[int]]:
-        with runtime.inference_mode(self.device, "float32"):
+        with torch_runtime.inference_mode(self.device, "float32"):
             read = self._reader.read(prompts, max_tokens)
             processors: list[greedy.LogitsProcessor] = [
                 *self._first_processors(),
@@ -197,8 +200,8 @@ class HfGenerator(Scorer):
         def totals(read: ReadPrompts, trie: Trie) -> NDArray[np.floating]:
             return trie.choice_sums(trie_scoring.log_probabilities(read, trie, self._numbers))
 
-        for places, values in self._of_each(requests, choices, until, totals) if scores.size else ():
-            scores[places] = values
+        for indices, values in self._of_each(requests, choices, until, totals) if scores.size else ():
+            scores[indices] = values
         return scores
 
     def best(self, requests: Sequence[Request], choices: Sequence[str]) -> tuple[Ints, Floats]:
@@ -209,8 +212,8 @@ class HfGenerator(Scorer):
         def likeliest(read: ReadPrompts, trie: Trie) -> tuple[Ints, Floats]:
             return trie_scoring.best(read, trie, self._numbers)
 
-        for places, (best, sure) in self._of_each(requests, choices, "end", likeliest):
-            choice[places], values[places] = best, sure
+        for indices, (best, sure) in self._of_each(requests, choices, "end", likeliest):
+            choice[indices], values[indices] = best, sure
         return choice, values
 
     @property
@@ -239,17 +242,17 @@ class HfGenerator(Scorer):
         longest = max(map(len, trie.paths))
 
         def computed(prompts: Sequence[Prompt]) -> T:
-            with runtime.inference_mode(self.device, "float32"):
+            with torch_runtime.inference_mode(self.device, "float32"):
                 return compute(self._reader.read(prompts, longest), trie)
 
         for window in self._windows(requests, size, longest):
-            errors.update({place: f"{failure.reason}." for place, failure in window.refused.items()})
+            errors.update({index: f"{failure.reason}." for index, failure in window.refused.items()})
             for batch in () if window.refused else self._reader.batches(window.prompts, size):
                 for part, result in attempts.run(batch, computed):
                     if isinstance(result, Failure):
-                        errors[part[0].place] = f"{result.reason}."
+                        errors[part[0].index] = f"{result.reason}."
                     else:
-                        yield [prompt.place for prompt in part], result
+                        yield [prompt.index for prompt in part], result
         if errors:
             raise RequestError(errors)
 

@@ -28,12 +28,12 @@ def continue_prompts(
             for row, token in zip(rows, tokens, strict=True):
                 answers[row].append(token)
             ended.update(row for row, token in zip(rows, tokens, strict=True) if token in stop_tokens)
-            left = [place for place, row in enumerate(rows) if row not in ended]
+            left = [index for index, row in enumerate(rows) if row not in ended]
             if not left or length == max_tokens:
                 break
             if len(left) <= MAX_LEFT * len(rows):
-                places = chosen.new_tensor(left)
-                state, chosen, rows = state.select(places), chosen[places], [rows[place] for place in left]
+                indices = chosen.new_tensor(left)
+                state, chosen, rows = state.select(indices), chosen[indices], [rows[index] for index in left]
             state, logits = state.read(chosen[:, None])
     return answers
 

@@ -44,7 +44,7 @@ class Features:
 
 
 class ImageFeatureCache:
-    """The features of the last images of a model that takes features in place of pixels."""
+    """The features of the last images of a model that takes features instead of pixels."""
 
     def __init__(self, module: Any, max_bytes: int = MAX_BYTES) -> None:
         self.module, self.max_bytes, self.n_bytes = module, max_bytes, 0
@@ -60,7 +60,7 @@ class ImageFeatureCache:
         return getattr(self.module.base_model, "get_image_features", None)
 
     def attach(self, batch: Batch, prompts: Sequence[Prompt]) -> Batch:
-        """Return a batch of prompts with the features of its images in place of their pixels.
+        """Return a batch of prompts with the features of its images instead of their pixels.
 
         A batch is returned as it is if it has no images, or if the model returns features whose order is not known.
         """
@@ -79,7 +79,7 @@ class ImageFeatureCache:
         for key, features in known.items():
             self._keep(key, features)
         rest = {name: value for name, value in batch.items() if name not in pixels}
-        return rest | {"mm_encoder_outputs": {"image": join_features([known[prompt.images] for prompt in prompts])}}
+        return rest | {"mm_encoder_outputs": {"image": _join_features([known[prompt.images] for prompt in prompts])}}
 
     def _keep(self, key: bytes, features: Features) -> None:
         """Keep features as the newest ones and forget the oldest ones beyond the memory."""
@@ -102,7 +102,7 @@ class ImageFeatureCache:
         }
         output = self._encode(**images, return_dict=True)
         token = getattr(self.module.config, "image_token_id", None)
-        return split_features(output, [int((prompt["input_ids"] == token).sum()) for prompt in prompts])
+        return _split_features(output, [int((prompt["input_ids"] == token).sum()) for prompt in prompts])
 
 
 def _needs_pixels(module: Any) -> bool:
@@ -120,7 +120,7 @@ def image_key(images: Sequence[Image.Image]) -> bytes:
     return digest.digest() if images else b""
 
 
-def split_features(output: Any, counts: Sequence[int]) -> list[Features] | None:
+def _split_features(output: Any, counts: Sequence[int]) -> list[Features] | None:
     """Return the features of each prompt, whose images take up `counts` tokens; None if they do not fit."""
     import torch
 
@@ -135,8 +135,8 @@ def split_features(output: Any, counts: Sequence[int]) -> list[Features] | None:
         return None
     return [
         Features(
-            copy_parts(parts[start:stop]),
-            tuple(copy_parts(layer[start:stop]) for layer in deeper),
+            _copy_parts(parts[start:stop]),
+            tuple(_copy_parts(layer[start:stop]) for layer in deeper),
             type(output),
             isinstance(output.pooler_output, torch.Tensor),
         )
@@ -144,12 +144,12 @@ def split_features(output: Any, counts: Sequence[int]) -> list[Features] | None:
     ]
 
 
-def copy_parts(parts: "Sequence[torch.Tensor]") -> "tuple[torch.Tensor, ...]":
+def _copy_parts(parts: "Sequence[torch.Tensor]") -> "tuple[torch.Tensor, ...]":
     """Return copies, which do not keep the memory of a whole batch."""
     return tuple(part.clone() for part in parts)
 
 
-def join_features(features: Sequence[Features]) -> Any:
+def _join_features(features: Sequence[Features]) -> Any:
     """Return the features of the prompts of a batch in the form in which the model encodes their images."""
     import torch
 

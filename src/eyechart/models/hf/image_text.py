@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from PIL import Image
 
 from eyechart.errors import SpecError
-from eyechart.models import options, runtime, weights
-from eyechart.models.hf import files
+from eyechart.models import options
 from eyechart.models.model_option import AnyOption, ModelOption
+from eyechart.models.runtime import torch_runtime
+from eyechart.models.runtime.tracing import span
+from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Identity
-from eyechart.spec import ModelSpec
-from eyechart.tracing import span
+from eyechart.models.weights import hub_files, weight_source
 
 if TYPE_CHECKING:
     import torch
@@ -33,13 +34,13 @@ class HfImageTextModel:
             raise SpecError(f"'{spec}' names no model. Expected {self.backend}[PATH] or {self.backend}[owner/name].")
         self.spec, self.device, self.offline = spec, device, offline
         self.batch_size = self.batch_size_option.read(spec)
-        self.dtype = runtime.dtype_option(spec, device)
+        self.dtype = torch_runtime.dtype_option(spec, device)
         self.loads = 0
 
     @cached_property
-    def source(self) -> weights.WeightSource:
+    def source(self) -> weight_source.WeightSource:
         """The folder of weights, tokenizer and processor."""
-        return files.find_folder(self.spec.arguments[0], offline=self.offline)
+        return hub_files.find_folder(self.spec.arguments[0], offline=self.offline)
 
     @cached_property
     def configuration(self) -> Any:
@@ -62,32 +63,32 @@ class HfImageTextModel:
         return Identity(
             backend=self.backend,
             name=self.spec.arguments[0].rstrip("/").rpartition("/")[2],
-            weights_sha256=weights.digest(*files.weight_files(self.source.path)),
+            weights_sha256=weight_source.digest(*hub_files.weight_files(self.source.path)),
             revision=self.source.revision,
             dtype=self.dtype,
             device=self.device.partition(":")[0],
             processor={
                 "family": self.configuration.model_type,
                 **self.identity_settings,
-                "files_sha256": files.processor_files_sha256(self.source.path),
+                "files_sha256": hub_files.processor_files_sha256(self.source.path),
             },
-            libraries=runtime.library_versions(*LIBRARIES),
+            libraries=torch_runtime.library_versions(*LIBRARIES),
         )
 
     @cached_property
     def _processor(self) -> Any:
-        return files.load_processor("AutoImageProcessor", self.source.path, backend="pil")
+        return hub_files.load_processor("AutoImageProcessor", self.source.path, backend="pil")
 
     @cached_property
     def _tokenizer(self) -> Any:
-        return files.load_processor("AutoTokenizer", self.source.path)
+        return hub_files.load_processor("AutoTokenizer", self.source.path)
 
     @cached_property
     def _module(self) -> Any:
         _ = self.configuration  # a family that is not known is refused before its weights are read
         self.loads += 1
         with span("load", model=str(self.spec)):
-            return runtime.to_device(files.load_model(self.class_name, self.source.path), self.device)
+            return torch_runtime.to_device(hub_files.load_model(self.class_name, self.source.path), self.device)
 
     def prepare(self, image: Image.Image) -> Any:
         """Return an RGB image as the tensors of a batch of one."""

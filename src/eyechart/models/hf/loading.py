@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import ModelError
-from eyechart.extras import install_command, install_package_command
-from eyechart.models import options, runtime, weights
-from eyechart.models.hf import files
-from eyechart.spec import ModelSpec
+from eyechart.messages.install_commands import install_command, install_package_command
+from eyechart.models import options
+from eyechart.models.runtime import torch_runtime
+from eyechart.models.spec import ModelSpec
+from eyechart.models.weights import hub_files, weight_source
 
 EXACT_ATTENTION = ("", "eager", "sdpa")  # the implementations that take a mask of any form
 QUANTIZATIONS = ("bitsandbytes_8bit", "bitsandbytes_4bit", "torchao_int8", "torchao_int4", "torchao_float8")
@@ -112,25 +113,25 @@ class LoadSettings:
                 )
 
     @cached_property
-    def adapter_source(self) -> weights.WeightSource:
+    def adapter_source(self) -> weight_source.WeightSource:
         """The folder of the adapter."""
-        source = weights.hub_folder(self.adapter, ("adapter_*",), offline=self.offline)
+        source = weight_source.hub_folder(self.adapter, ("adapter_*",), offline=self.offline)
         if not (source.path / "adapter_config.json").is_file():
             raise ModelError(f"The folder {source.path} has no adapter_config.json. Expected an adapter of PEFT.")
         return source
 
     def identity(self, path: Path) -> dict[str, Any]:
         """Return the settings that are not at their defaults, and the trusted code in a folder, for the identity."""
-        adapter = weights.digest(*sorted(self.adapter_source.path.glob("adapter_*"))) if self.adapter else ""
+        adapter = weight_source.digest(*sorted(self.adapter_source.path.glob("adapter_*"))) if self.adapter else ""
         packages = {"bitsandbytes", "torchao"} & {self.quantization.partition("_")[0]}
         settings = {
             "attn_implementation": self.attention,
             "device_map": self.device_map,
             "quantization": self.quantization,
-            "quantization_libraries": runtime.library_versions(*packages),
+            "quantization_libraries": torch_runtime.library_versions(*packages),
             "adapter_sha256": adapter,
             "compile": self.compile,
-            "code_sha256": weights.digest(*path.glob("*.py")) if self.trust_remote_code else "",
+            "code_sha256": weight_source.digest(*path.glob("*.py")) if self.trust_remote_code else "",
             "processor_kwargs": dict(self.processor_kwargs),
         }
         return {name: value for name, value in settings.items() if value}
@@ -146,17 +147,17 @@ class LoadSettings:
             how["device_map"] = self.device_map or {"": device}
         if self.trust_remote_code:
             how["trust_remote_code"] = True
-        module = files.load_model(kind, path, dtype=dtype, how=how)
+        module = hub_files.load_model(kind, path, dtype=dtype, how=how)
         if self.adapter:
-            module = merge_adapter(module, self.adapter_source.path)
-        module = module.eval().requires_grad_(False) if "device_map" in how else runtime.to_device(module, device)
+            module = _merge_adapter(module, self.adapter_source.path)
+        module = module.eval().requires_grad_(False) if "device_map" in how else torch_runtime.to_device(module, device)
         if self.compile:
             module.compile(backend=self.compile, dynamic=True)
         return module
 
     def _attention(self, path: Path) -> str | dict[str, str]:
         """Return the implementation of attention, by the part of the model where a part needs another one."""
-        parts = WITHOUT_SDPA.get(str(files.read_settings(path / "config.json").get("model_type")), {})
+        parts = WITHOUT_SDPA.get(str(hub_files.read_settings(path / "config.json").get("model_type")), {})
         return {"": self.attention or "sdpa", **parts} if parts else self.attention
 
 
@@ -172,9 +173,9 @@ def quantization_config(name: str) -> Any:
     return transformers.TorchAoConfig(getattr(quantization, TORCHAO[name])())
 
 
-def merge_adapter(module: Any, path: Path) -> Any:
+def _merge_adapter(module: Any, path: Path) -> Any:
     """Return a model with the weights of an adapter added to its own."""
     from peft import PeftModel
 
-    with weights.explain_load_errors(path, type(module).__name__):
+    with weight_source.explain_load_errors(path, type(module).__name__):
         return PeftModel.from_pretrained(module, str(path)).merge_and_unload()

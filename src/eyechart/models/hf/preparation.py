@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from eyechart.models.batch_backoff import Failure, failure_from_error
-from eyechart.models.chat import ChatProcessor
+from eyechart.models.chat.conversation import ChatProcessor
 from eyechart.models.hf.batches import Prompt
 from eyechart.models.hf.image_features import image_key
+from eyechart.models.runtime.batch_backoff import Failure, failure_from_error
 from eyechart.models.types import Request
 
 BATCHES_AHEAD = 16  # batches whose prompts are prepared at once, so that those of like length meet
@@ -18,7 +18,7 @@ MAX_BYTES = 2**29  # of prompts that are prepared at once; as many may be in use
 
 @dataclass
 class Window:
-    """The prompts of some requests by their places, and the failures of requests that cannot be a prompt."""
+    """The prompts of some requests by their indices, and the failures of requests that cannot be a prompt."""
 
     prompts: dict[int, Prompt] = field(default_factory=dict)
     refused: dict[int, Failure] = field(default_factory=dict)
@@ -35,29 +35,29 @@ class PromptPreparer:
 
     def windows(self, requests: Iterable[Request], batch_size: int) -> Iterator[Window]:
         """Yield the prompts of some batches, and prepare the next ones meanwhile."""
-        places = enumerate(requests)
+        indices = enumerate(requests)
         with ThreadPoolExecutor(1, "hf-prompts") as thread:
-            pending = thread.submit(self._prepare_window, places, batch_size)
+            pending = thread.submit(self._prepare_window, indices, batch_size)
             while (window := pending.result()).prompts or window.refused:
-                pending = thread.submit(self._prepare_window, places, batch_size)
+                pending = thread.submit(self._prepare_window, indices, batch_size)
                 yield window
 
-    def _prepare_window(self, places: Iterator[tuple[int, Request]], batch_size: int) -> Window:
+    def _prepare_window(self, indices: Iterator[tuple[int, Request]], batch_size: int) -> Window:
         window, n_bytes = Window(), 0
-        for place, request in islice(places, BATCHES_AHEAD * batch_size):
-            prompt = self._prepare(place, request)
+        for index, request in islice(indices, BATCHES_AHEAD * batch_size):
+            prompt = self._prepare(index, request)
             if isinstance(prompt, Failure):
-                window.refused[place] = prompt
+                window.refused[index] = prompt
                 continue
-            window.prompts[place] = prompt
+            window.prompts[index] = prompt
             n_bytes += prompt.n_bytes
             if n_bytes >= MAX_BYTES:
                 break
         return window
 
-    def _prepare(self, place: int, request: Request) -> Prompt | Failure:
+    def _prepare(self, index: int, request: Request) -> Prompt | Failure:
         try:
-            prompt = Prompt(place, self.chat.prepare_inputs(request), image_key(request.images))
+            prompt = Prompt(index, self.chat.prepare_inputs(request), image_key(request.images))
         except Exception as error:
             return failure_from_error(error, f"The processor of {self.name} cannot take this request")
         excess = self._excess(prompt.length)

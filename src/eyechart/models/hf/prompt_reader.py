@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from eyechart.models.batch_backoff import REQUEST_ERRORS
-from eyechart.models.choice_trie import tolerance
+from eyechart.models.choices.trie import tolerance
 from eyechart.models.hf import batches, trie_pass
 from eyechart.models.hf.batches import Prompt
 from eyechart.models.hf.decoding import ReadPrompts, read_prompts
 from eyechart.models.hf.image_features import ImageFeatureCache
-from eyechart.models.runtime import out_of_memory
+from eyechart.models.runtime.batch_backoff import REQUEST_ERRORS
+from eyechart.models.runtime.torch_runtime import out_of_memory
 
 if TYPE_CHECKING:
     import torch
@@ -39,9 +39,9 @@ class PromptReader:
             image_token = getattr(self.config, "image_token_id", None)
             prompts = find_shared_prefixes(prompts, image_token)
         yield from batches.group_shared(prompts, size)
-        whole = {place: prompt.inputs for place, prompt in prompts.items() if not prompt.shared}
-        for places in batches.group_by_length(whole, size, padding=padding):
-            yield [prompts[place] for place in places]
+        whole = {index: prompt.inputs for index, prompt in prompts.items() if not prompt.shared}
+        for indices in batches.group_by_length(whole, size, padding=padding):
+            yield [prompts[index] for index in indices]
 
     def read(self, prompts: Sequence[Prompt], further: int) -> ReadPrompts:
         """Read a batch of prompts for up to `further` more tokens; all or none of them share their beginnings."""
@@ -79,8 +79,8 @@ class PromptReader:
             return None
         inputs = [{"input_ids": rest, "attention_mask": torch.ones_like(rest)} for rest in rests]
         batch = batches.collate(inputs, self.padding_token, self.like)
-        places = {key: row for row, key in enumerate(beginnings)}
-        rows = torch.tensor([places[key] for key in keys], device=state.tokens.device)
+        indices = {key: row for row, key in enumerate(beginnings)}
+        rows = torch.tensor([indices[key] for key in keys], device=state.tokens.device)
         return state.select(rows).read(batch["input_ids"], batch["attention_mask"])
 
     def _agrees(self, prompts: Sequence[Prompt], further: int, logits: "torch.Tensor") -> bool:
@@ -115,11 +115,11 @@ def find_shared_prefixes(prompts: Mapping[int, Prompt], image_token: int | None)
         shared = min(_count_equal(min(rows), max(rows)), *(len(row) - 1 for row in rows))  # those differ first
         saved = shared * (len(rows) - 1) / sum(map(len, rows))
         if saved >= MIN_SAVED and not any(image_token in row[shared:] for row in rows):
-            marked.update({prompt.place: replace(prompt, shared=shared) for prompt in alike})
+            marked.update({prompt.index: replace(prompt, shared=shared) for prompt in alike})
     return marked
 
 
 def _count_equal(first: list[int], second: list[int]) -> int:
     """Return how many tokens are equal at the beginning of two lists."""
     pairs = enumerate(zip(first, second, strict=False))
-    return next((place for place, (left, right) in pairs if left != right), min(len(first), len(second)))
+    return next((index for index, (left, right) in pairs if left != right), min(len(first), len(second)))

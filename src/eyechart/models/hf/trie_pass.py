@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.models.choice_trie import NO_NODE, Bools, EdgeScores, Ints, Trie
+from eyechart.models.choices.trie import NO_NODE, Bools, EdgeScores, Ints, Trie
 from eyechart.models.hf.decoding import CACHE, DecodingState, score_edges
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def is_exact(state: DecodingState, further: int) -> bool:
 class PassedPrompts:
     """A batch of prompts that were read, and the nodes after them whose keys and values are cached.
 
-    `mask` (n, prompt) has their own tokens, `rows` (n,) are their places in the batch and `held` (n, m) the nodes.
+    `mask` (n, prompt) has their own tokens, `rows` (n,) are their indices in the batch and `held` (n, m) the nodes.
     """
 
     state: DecodingState
@@ -103,20 +103,20 @@ class PassedPrompts:
     def _keep_nodes(self, nodes: Bools) -> None:
         """Drop all cached nodes except some (n, nodes)."""
         kept = np.take_along_axis(nodes, self.held, axis=1) & (self.held >= 0)
-        places = np.argsort(~kept, axis=1, kind="stable")[:, : kept.sum(axis=1).max(initial=0)]
-        self.held = np.take_along_axis(np.where(kept, self.held, NO_NODE), places, axis=1)
+        indices = np.argsort(~kept, axis=1, kind="stable")[:, : kept.sum(axis=1).max(initial=0)]
+        self.held = np.take_along_axis(np.where(kept, self.held, NO_NODE), indices, axis=1)
         for layer in self.layers:
-            layer.keep_positions(self._tensor(places))
+            layer.keep_positions(self._tensor(indices))
 
     def _keep_rows(self, rows: Ints) -> None:
         """Drop all prompts except those at some indices of the batch."""
         if len(rows) == len(self.rows):
             return
-        places = np.searchsorted(self.rows, rows)
-        index = self._tensor(places)
+        indices = np.searchsorted(self.rows, rows)
+        index = self._tensor(indices)
         self.layers = [layer.select_rows(index) for layer in self.layers]
         self.mask, self.first = self.mask[index], self.first[..., index, :]
-        self.rows, self.held = rows, self.held[places]
+        self.rows, self.held = rows, self.held[indices]
 
     def _read(self, nodes: Ints) -> EdgeScores:
         from transformers.cache_utils import Cache

@@ -10,8 +10,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from eyechart.models import best_first_search
-from eyechart.models.choice_trie import NO_NODE, EdgeScores, Ints, Trie, nodes_to_try, tolerance
+from eyechart.models.choices import best_first_search
+from eyechart.models.choices.trie import NO_NODE, EdgeScores, Ints, Trie, nodes_to_try, tolerance
 from eyechart.models.hf import trie_pass
 from eyechart.models.hf.continuation import ContinuedPrompts
 from eyechart.models.hf.decoding import DecodingState, ReadPrompts, score_edges

@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from PIL import Image
 
-from eyechart.models import options, runtime, text_batches, weights
-from eyechart.models.hf import files
+from eyechart.models import options
 from eyechart.models.model_option import AnyOption
 from eyechart.models.open_clip import files as open_clip_files
 from eyechart.models.open_clip.text_tower import TextTower
-from eyechart.models.pixels import PixelTransform
-from eyechart.models.torchvision_repair import repair
+from eyechart.models.runtime import text_batches, torch_runtime
+from eyechart.models.runtime.pixels import PixelTransform
+from eyechart.models.runtime.torchvision_repair import repair
+from eyechart.models.runtime.tracing import span
+from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Encoder, Floats, Identity
-from eyechart.spec import ModelSpec
-from eyechart.tracing import span
+from eyechart.models.weights import hub_files, weight_source
 
 if TYPE_CHECKING:
     import torch
@@ -42,7 +43,7 @@ class OpenClipEncoder(Encoder):
         repair()
         self.spec, self.device, self.offline = spec, device, offline
         self.batch_size = BATCH_SIZE.read(spec)
-        self.dtype = runtime.dtype_option(spec, device)
+        self.dtype = torch_runtime.dtype_option(spec, device)
         self.loads = 0
         if open_clip_files.packaged_checkpoint(spec):
             self.templates = open_clip_files.PACKAGED_TEMPLATES
@@ -61,17 +62,17 @@ class OpenClipEncoder(Encoder):
         return Identity(
             backend="open_clip",
             name=checkpoint.display_name,
-            weights_sha256=weights.digest(checkpoint.source.path),
+            weights_sha256=weight_source.digest(checkpoint.source.path),
             revision=checkpoint.source.revision,
             dtype=self.dtype,
             device=self.device.partition(":")[0],
             processor={
-                "image": runtime.to_jsonable(checkpoint.preprocessing),
+                "image": torch_runtime.to_jsonable(checkpoint.preprocessing),
                 "config_sha256": checkpoint.config_sha256,
                 "quick_gelu": checkpoint.quick_gelu,
                 "tokenizer_sha256": self._tokenizer_sha256,
             },
-            libraries=runtime.library_versions(
+            libraries=torch_runtime.library_versions(
                 "open_clip_torch", "timm", "torch", "torchvision", "transformers", "pillow"
             ),
         )
@@ -84,7 +85,7 @@ class OpenClipEncoder(Encoder):
     @property
     def _tokenizer_sha256(self) -> str:
         folder = open_clip_files.tokenizer_folder(self.checkpoint, offline=self.offline)
-        return files.processor_files_sha256(folder) if folder else ""
+        return hub_files.processor_files_sha256(folder) if folder else ""
 
     @cached_property
     def _transform(self) -> Any:
@@ -96,7 +97,9 @@ class OpenClipEncoder(Encoder):
     def _module(self) -> Any:
         self.loads += 1
         with span("load", model=str(self.spec)):
-            return runtime.to_device(open_clip_files.load_model(self.checkpoint, offline=self.offline), self.device)
+            return torch_runtime.to_device(
+                open_clip_files.load_model(self.checkpoint, offline=self.offline), self.device
+            )
 
     @cached_property
     def _tokenizer(self) -> Any:
@@ -117,12 +120,12 @@ class OpenClipEncoder(Encoder):
 
     def encode_images(self, images: Sequence[Any]) -> Floats:
         """Return features (n, d), not normalised."""
-        with runtime.inference_mode(self.device, self.dtype):
-            return runtime.to_numpy(self._module.encode_image(self._pixels.stack(images, self.device)))
+        with torch_runtime.inference_mode(self.device, self.dtype):
+            return torch_runtime.to_numpy(self._module.encode_image(self._pixels.stack(images, self.device)))
 
     def encode_texts(self, wanted: Sequence[str]) -> Floats:
         """Return features (m, d), not normalised; equal texts are encoded once, equally long ones in one batch."""
-        once, places = text_batches.unique(wanted)
+        once, indices = text_batches.unique(wanted)
         tower, tokens = TextTower(self._module), self._tokenizer(once)
 
         def encode(rows: list[int], longest: int) -> Floats:
@@ -130,8 +133,8 @@ class OpenClipEncoder(Encoder):
 
         return text_batches.encode_in_batches(
             tower.lengths(tokens).tolist(), encode, text_batches.token_budget(self.device)
-        )[places]
+        )[indices]
 
     def _encode(self, tower: TextTower, tokens: "torch.Tensor") -> Floats:
-        with runtime.inference_mode(self.device, self.dtype):
-            return runtime.to_numpy(tower(tokens.to(self.device)))
+        with torch_runtime.inference_mode(self.device, self.dtype):
+            return torch_runtime.to_numpy(tower(tokens.to(self.device)))

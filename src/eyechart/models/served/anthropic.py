@@ -8,7 +8,7 @@ from urllib.parse import quote
 import msgspec
 
 from eyechart.models.model_option import AnyOption
-from eyechart.models.served import errors
+from eyechart.models.served import faults
 from eyechart.models.served.api import (
     Completion,
     decode,
@@ -17,10 +17,10 @@ from eyechart.models.served.api import (
     iterate_parts,
     require_field,
 )
-from eyechart.models.served.batches import BatchApi
 from eyechart.models.served.content import get_count, get_object, get_text, read_content
 from eyechart.models.served.generator import ServedGenerator
-from eyechart.models.served.images import encode_base64
+from eyechart.models.served.half_price import BatchApi
+from eyechart.models.served.image_parts import encode_base64
 from eyechart.models.served.options import (
     EFFORT_HELP,
     Provider,
@@ -28,8 +28,8 @@ from eyechart.models.served.options import (
     choice_option,
     sampling_option,
 )
+from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Answer, Request, Usage
-from eyechart.spec import ModelSpec
 
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 FINISHED = frozenset({"end_turn", "stop_sequence"})
@@ -61,12 +61,12 @@ class AnthropicGenerator(ServedGenerator):
         """Whether answers may begin with thinking, which counts as part of them: unless it is disabled."""
         return self.options.settings.get("thinking") != "disabled"
 
-    def create_api(self) -> "MessagesApi":
+    def create_api(self) -> "_MessagesApi":
         """Return the Messages API."""
-        return MessagesApi(self.options)
+        return _MessagesApi(self.options)
 
 
-class MessagesApi(BatchApi):
+class _MessagesApi(BatchApi):
     """The Messages API through the package anthropic."""
 
     def __init__(self, options: ServedOptions) -> None:
@@ -114,12 +114,12 @@ class MessagesApi(BatchApi):
         """Send a batch of bodies by their digests and return its number."""
         requests = [{"custom_id": digest, "params": body} for digest, body in bodies.items()]
         batch = await self._client.post("/v1/messages/batches", body={"requests": requests}, cast_to=str)
-        return decode(batch.encode(), MessageBatch).id
+        return decode(batch.encode(), _MessageBatch).id
 
     async def read_results(self, batch: str) -> list[tuple[str, int, bytes]] | None:
         """Return the digest, HTTP status and body of every response of a batch, None before it ended."""
         path = f"/v1/messages/batches/{quote(batch)}"
-        facts = decode((await self._client.get(path, cast_to=str)).encode(), MessageBatch)
+        facts = decode((await self._client.get(path, cast_to=str)).encode(), _MessageBatch)
         if facts.processing_status != "ended":
             return None
         content = await self._client.get(f"{path}/results", cast_to=str)
@@ -137,14 +137,14 @@ def _part(part: Any) -> dict[str, Any]:
     return {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": content}}
 
 
-class MessageBatch(msgspec.Struct):
+class _MessageBatch(msgspec.Struct):
     """The fields of a batch that are used here."""
 
     id: str
     processing_status: str = ""
 
 
-class BatchResult(msgspec.Struct):
+class _BatchResult(msgspec.Struct):
     """A result of a batch: a message, an error, or neither for a request that expired or was cancelled."""
 
     type: str
@@ -156,7 +156,7 @@ class BatchLine(msgspec.Struct):
     """A line of the results of a batch."""
 
     custom_id: str
-    result: BatchResult
+    result: _BatchResult
 
 
 def _result(line: BatchLine) -> tuple[str, int, bytes]:
@@ -183,11 +183,11 @@ def _answer(message: Mapping[str, Any]) -> Answer:
     if stop_reason == "refusal":
         details = get_object(message, "stop_details")
         reason = get_text(details, "explanation") or get_text(details, "category") or "without a reason"
-        return errors.no_answer(f"refusal: {errors.shorten(reason)}")
+        return faults.no_answer(f"refusal: {faults.shorten(reason)}")
     if stop_reason not in FINISHED | CUT:
-        return errors.no_answer(f"the server broke off its answer (stop_reason {stop_reason or None})", retry=True)
+        return faults.no_answer(f"the server broke off its answer (stop_reason {stop_reason or None})", retry=True)
     if not message.get("content") and stop_reason in FINISHED:
-        return errors.no_answer("no answer: the server's content is empty")
+        return faults.no_answer("no answer: the server's content is empty")
     if content.missing_text:
-        return errors.no_answer(f"no answer: the server's content has no text but {content.missing_text}")
+        return faults.no_answer(f"no answer: the server's content has no text but {content.missing_text}")
     return Answer(content.text, (), stop_reason in FINISHED, thinking=content.thinking)

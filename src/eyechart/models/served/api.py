@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 from PIL import Image
 
-from eyechart.models.served import errors
+from eyechart.models.served import faults
 from eyechart.models.served.options import ServedOptions
 from eyechart.models.types import Answer, Request
 
@@ -65,9 +65,9 @@ def decode(body: bytes, struct: type[S]) -> S:
     try:
         return msgspec.json.decode(body, type=struct)
     except msgspec.ValidationError as error:  # another attempt, which may cost, would be read no better
-        raise errors.RejectedError(f"the response has an unknown form ({error}): {_start(body)}", known=False) from None
+        raise faults.RejectedError(f"the response has an unknown form ({error}): {_start(body)}", known=False) from None
     except (msgspec.DecodeError, RecursionError) as error:
-        raise errors.TransientError(f"the response cannot be read ({error}): {_start(body)}") from None
+        raise faults.TransientError(f"the response cannot be read ({error}): {_start(body)}") from None
 
 
 def decode_object(body: bytes) -> dict[str, Any]:
@@ -75,11 +75,11 @@ def decode_object(body: bytes) -> dict[str, Any]:
     try:
         content = msgspec.json.decode(body)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise errors.TransientError(f"the response cannot be read ({error}): {_start(body)}") from None
+        raise faults.TransientError(f"the response cannot be read ({error}): {_start(body)}") from None
     if isinstance(content, list) and len(content) == 1:
         (content,) = content
     if not isinstance(content, dict):
-        raise errors.RejectedError(
+        raise faults.RejectedError(
             f"the response has an unknown form (expected a JSON object): {_start(body)}", known=False
         )
     return content
@@ -89,8 +89,8 @@ def require_field(response: Mapping[str, Any], name: str) -> None:
     """Raise RejectedError for a response without a field, as another service than the expected one gives."""
     if name not in response:
         fields = ", ".join(map(str, response)) or "none"
-        raise errors.RejectedError(
-            f'the response has no "{name}" (its fields: {errors.shorten(fields)}). Check base_url', known=False
+        raise faults.RejectedError(
+            f'the response has no "{name}" (its fields: {faults.shorten(fields)}). Check base_url', known=False
         )
 
 
@@ -99,16 +99,16 @@ def require_list(response: Mapping[str, Any], name: str) -> list[Any]:
     require_field(response, name)
     value = response[name]
     if value is not None and not isinstance(value, list):
-        raise errors.RejectedError(f'the response has an unknown form (expected a list as "{name}")', known=False)
+        raise faults.RejectedError(f'the response has an unknown form (expected a list as "{name}")', known=False)
     return value or []
 
 
 def _start(body: bytes) -> str:
-    return f"{errors.shorten(body[:40].decode('utf-8', 'replace'))!r}…"
+    return f"{faults.shorten(body[:40].decode('utf-8', 'replace'))!r}…"
 
 
 def error_in_body(error: Any) -> Exception:
     """Return the exception for an error in the body of a response with status 200, as some services send."""
     code = error.get("code") if isinstance(error, dict) else None
     status = code if isinstance(code, int) and 400 <= code < 600 else 500
-    return errors.error_from_status(status, {}, msgspec.json.encode({"error": error}).decode())
+    return faults.error_from_status(status, {}, msgspec.json.encode({"error": error}).decode())

@@ -8,7 +8,7 @@ from threading import Thread, current_thread
 from typing import Any, TypeVar
 
 from eyechart.errors import ModelError
-from eyechart.models.served import errors
+from eyechart.models.served import faults
 from eyechart.models.served.api import Api, Completion
 from eyechart.models.served.options import NO_KEY
 
@@ -52,7 +52,7 @@ class Client:
                 result = await task
         except Exception as error:
             fault = self._read(error)
-            self.is_reached = self.is_reached or not isinstance(fault, errors.UnreachableError)
+            self.is_reached = self.is_reached or not isinstance(fault, faults.UnreachableError)
             raise fault from None  # the client's own sentence may hold the key
         self.is_reached = True
         return result
@@ -65,7 +65,7 @@ class Client:
             raise self._read(error) from None
 
     def _redact(self, completion: Completion) -> Completion:
-        """Return a completion with "[key]" in place of the key, which a server may repeat in its texts."""
+        """Return a completion with "[key]" instead of the key, which a server may repeat in its texts."""
         if self._key == NO_KEY or len(self._key) < MIN_SECRET_LENGTH:
             return completion
         text, error, thinking, model = (
@@ -106,18 +106,18 @@ class Client:
 
 def _fault(error: Exception, timeout: float) -> Exception:
     """Return the fault behind an error of any client; they name their classes alike, and none is a base of all."""
-    if isinstance(error, errors.TransientError | errors.RejectedError | ModelError):
+    if isinstance(error, faults.TransientError | faults.RejectedError | ModelError):
         return error
     response = getattr(error, "response", None)
     if response is not None and isinstance(getattr(response, "status_code", None), int):
-        return errors.error_from_status(response.status_code, response.headers, response.text)
+        return faults.error_from_status(response.status_code, response.headers, response.text)
     names = {parent.__name__ for parent in type(error).__mro__}
     cause = error.__cause__ or error
-    reason = errors.shorten(str(cause)) or type(cause).__name__
+    reason = faults.shorten(str(cause)) or type(cause).__name__
     if type(cause).__name__ in NOT_CONNECTED:
-        return errors.UnreachableError(f"the server accepts no connection ({reason})")
+        return faults.UnreachableError(f"the server accepts no connection ({reason})")
     if names & LATE:
-        return errors.TransientError(f"no answer within {timeout:g} seconds (timeout=…)")
+        return faults.TransientError(f"no answer within {timeout:g} seconds (timeout=…)")
     if names & BROKEN:
-        return errors.TransientError(f"the connection broke ({reason})")
-    return ModelError(f"The client failed ({type(error).__name__}: {errors.shorten(str(error))}).")
+        return faults.TransientError(f"the connection broke ({reason})")
+    return ModelError(f"The client failed ({type(error).__name__}: {faults.shorten(str(error))}).")

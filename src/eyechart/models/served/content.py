@@ -16,7 +16,7 @@ HOLDERS = ("text", "thinking", "reasoning", "content", "summary", "value")  # fi
 
 
 @dataclass(frozen=True)
-class Content:
+class _Content:
     """The text of an answer, the thinking before it, a refusal, and the types of parts that are none of these."""
 
     text: str = ""
@@ -26,48 +26,48 @@ class Content:
 
     @property
     def missing_text(self) -> str:
-        """What is there in place of a text, thinking or refusal, "" if one of them is there or nothing at all."""
+        """What is there instead of a text, thinking or refusal, "" if one of them is there or nothing at all."""
         if self.text or self.thinking or self.refusal:
             return ""
         return ", ".join(dict.fromkeys(self.others))
 
 
-def read_content(value: Any) -> Content:
+def read_content(value: Any) -> _Content:
     """Return the content of a response.
 
     >>> read_content([{"type": "thinking", "thinking": [{"type": "text", "text": "Fins."}]}, {"text": "B"}])
-    Content(text='B', thinking='Fins.', refusal='', others=())
+    _Content(text='B', thinking='Fins.', refusal='', others=())
     >>> read_content(None), read_content([{"type": "image_url"}]).missing_text
-    (Content(text='', thinking='', refusal='', others=()), 'image_url')
+    (_Content(text='', thinking='', refusal='', others=()), 'image_url')
     """
     if isinstance(value, list):
         return _join(map(read_content, value))
     if isinstance(value, Mapping):
         return _read_part(value)
     if isinstance(value, bool):
-        return Content(others=("true" if value else "false",))
+        return _Content(others=("true" if value else "false",))
     if isinstance(value, int | float):  # an answer in JSON that the server read as such
-        return Content(json.dumps(value))
-    return Content(value if isinstance(value, str) else "")
+        return _Content(json.dumps(value))
+    return _Content(value if isinstance(value, str) else "")
 
 
-def _read_part(part: Mapping[str, Any]) -> Content:
+def _read_part(part: Mapping[str, Any]) -> _Content:
     kind = part["type"].lower() if isinstance(part.get("type"), str) else ""
     if part.get("thought") is True or any(word in kind for word in THINKING):
-        return Content(thinking=flatten(part))
+        return _Content(thinking=flatten(part))
     if part.get("refusal") or kind == "refusal":
-        return Content(refusal=flatten(part.get("refusal")) or "without a reason")
+        return _Content(refusal=flatten(part.get("refusal")) or "without a reason")
     if kind in TEXTS and "text" in part:
-        return Content(flatten(part["text"]))
+        return _Content(flatten(part["text"]))
     if kind in ("", "message") and isinstance(part.get("content"), str | list):
         return read_content(part["content"])
-    return Content(others=(kind or f"an object with the fields {', '.join(map(str, part))}",))
+    return _Content(others=(kind or f"an object with the fields {', '.join(map(str, part))}",))
 
 
-def _join(contents: Iterable[Content]) -> Content:
+def _join(contents: Iterable[_Content]) -> _Content:
     """Return the content of several parts: texts are one text, and thoughts are apart from each other."""
     parts = [*contents]
-    return Content(
+    return _Content(
         "".join(part.text for part in parts),
         "\n".join(part.thinking for part in parts if part.thinking),
         " ".join(part.refusal for part in parts if part.refusal),

@@ -5,11 +5,11 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from eyechart.models.model_option import AnyOption
-from eyechart.models.served import errors
+from eyechart.models.served import faults
 from eyechart.models.served.api import Api, Completion, decode_object, error_in_body, iterate_parts, require_list
 from eyechart.models.served.content import get_count, get_list, get_object, get_text, read_content
 from eyechart.models.served.generator import ServedGenerator
-from eyechart.models.served.images import encode_image
+from eyechart.models.served.image_parts import encode_image
 from eyechart.models.served.options import (
     EFFORT_HELP,
     Provider,
@@ -18,8 +18,8 @@ from eyechart.models.served.options import (
     sampling_option,
     seed_option,
 )
+from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Answer, Request, Usage
-from eyechart.spec import ModelSpec
 
 EFFORTS = ("minimal", "low", "medium", "high", "xhigh")
 FILTERED = frozenset(
@@ -55,10 +55,10 @@ class GeminiGenerator(ServedGenerator):
 
     def create_api(self) -> Api:
         """Return the API of Gemini."""
-        return GeminiApi(self.options)
+        return _GeminiApi(self.options)
 
 
-class GeminiApi(Api):
+class _GeminiApi(Api):
     """The API of Gemini through the package google-genai."""
 
     def __init__(self, options: ServedOptions) -> None:
@@ -127,17 +127,17 @@ def _answer(response: Mapping[str, Any]) -> Answer:
     feedback = get_object(response, "promptFeedback")
     if reason := get_text(feedback, "blockReason"):
         message = get_text(feedback, "blockReasonMessage") or f"the prompt was blocked ({reason})"
-        return errors.no_answer(f"content filter: {errors.shorten(message)}")
+        return faults.no_answer(f"content filter: {faults.shorten(message)}")
     candidates = get_list(response, "candidates")
     if not candidates:
-        return errors.no_answer("no answer: the server's list of candidates is empty")
+        return faults.no_answer("no answer: the server's list of candidates is empty")
     first = candidates[0] if isinstance(candidates[0], Mapping) else {}
     ended = get_text(first, "finishReason")
     if ended in FILTERED:
-        return errors.no_answer(f"content filter: the answer was withheld ({ended})")
+        return faults.no_answer(f"content filter: the answer was withheld ({ended})")
     if ended not in ("STOP", "MAX_TOKENS"):
-        return errors.no_answer(f"the server broke off its answer (finishReason {ended or None})", retry=True)
+        return faults.no_answer(f"the server broke off its answer (finishReason {ended or None})", retry=True)
     content = read_content(get_list(get_object(first, "content"), "parts"))
     if content.missing_text:
-        return errors.no_answer(f"no answer: the server's content has no text but {content.missing_text}")
+        return faults.no_answer(f"no answer: the server's content has no text but {content.missing_text}")
     return Answer(content.text, (), ended == "STOP", thinking=content.thinking)

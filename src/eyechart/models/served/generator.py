@@ -13,13 +13,13 @@ from eyechart.errors import ModelError
 from eyechart.models.options import names_of
 from eyechart.models.served import options
 from eyechart.models.served.api import Api
-from eyechart.models.served.batches import BatchApi, BatchRunner
 from eyechart.models.served.client import Client
 from eyechart.models.served.failures import HELLO, Probe, build_probe
+from eyechart.models.served.half_price import BatchApi, BatchRunner
 from eyechart.models.served.limiter import RequestLimiter
 from eyechart.models.served.request_group import RequestGroup, write_or_fail
+from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Answer, Generator, Identity, Request, Usage
-from eyechart.spec import ModelSpec
 
 AHEAD = 2  # times as many requests are prepared as may be under way
 HELLO_TOKENS = 16
@@ -110,8 +110,8 @@ class ServedGenerator(Generator):
         group = RequestGroup(self._line, self._gate, self.identity.name, probe)
         waiting: dict[Future[Answer], int] = {}
         try:
-            for place, write in enumerate(writes):
-                waiting[self._line.submit(group.answer(write))] = place
+            for index, write in enumerate(writes):
+                waiting[self._line.submit(group.answer(write))] = index
                 yield from _done(waiting, group, patiently=len(waiting) >= AHEAD * self.options.concurrency)
                 if group.ended:
                     break
@@ -173,9 +173,9 @@ def _done(waiting: dict[Future[Answer], int], group: RequestGroup, *, patiently:
     """
     ready, _ = wait(waiting, timeout=None if patiently else 0, return_when=FIRST_COMPLETED)
     for task in ready:
-        place = waiting.pop(task)
+        index = waiting.pop(task)
         if not isinstance(task.exception(), ModelError):
-            yield place, task.result()
+            yield index, task.result()
             group.release()
 
 

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from eyechart.errors import SpecError
-from eyechart.models import runtime
 from eyechart.models.model_option import AnyOption
+from eyechart.models.runtime import torch_runtime
 from eyechart.models.served.api import Api
 from eyechart.models.served.generator import ServedGenerator
 from eyechart.models.served.openai_chat import ChatCompletions
 from eyechart.models.served.openai_responses import ResponsesApi
 from eyechart.models.served.options import EFFORT_HELP, Provider, choice_option, seed_option
-from eyechart.spec import ModelSpec
+from eyechart.models.spec import ModelSpec
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
 
@@ -34,7 +34,7 @@ class OpenAiGenerator(ServedGenerator):
     @classmethod
     def parse_settings(cls, spec: ModelSpec) -> Mapping[str, Any]:
         """Return the options that change an answer: greedy sampling, unless the model reasons."""
-        reasoning, effort = runtime.flag_option(spec, "reasoning", False), choice_option(spec, "effort", EFFORTS)
+        reasoning, effort = torch_runtime.flag_option(spec, "reasoning", False), choice_option(spec, "effort", EFFORTS)
         api = choice_option(spec, "api", ("chat", "responses"))
         if effort and not reasoning:
             raise SpecError(f"'{spec}' has effort={effort}, which only reasoning models take. Add reasoning=true.")

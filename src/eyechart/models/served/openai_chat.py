@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from eyechart.models.served import errors
+from eyechart.models.served import faults
 from eyechart.models.served.api import (
     Completion,
     decode,
@@ -17,9 +17,9 @@ from eyechart.models.served.api import (
     iterate_parts,
     require_list,
 )
-from eyechart.models.served.batches import BatchApi
 from eyechart.models.served.content import flatten, get_count, get_object, get_text, read_content
-from eyechart.models.served.images import data_url
+from eyechart.models.served.half_price import BatchApi
+from eyechart.models.served.image_parts import data_url
 from eyechart.models.served.options import ServedOptions
 from eyechart.models.types import Answer, Request, Usage
 
@@ -90,7 +90,7 @@ class Batch(msgspec.Struct):
     error_file_id: str | None = None
 
 
-class BatchResponse(msgspec.Struct):
+class _BatchResponse(msgspec.Struct):
     """A response in a file of results."""
 
     status_code: int
@@ -101,7 +101,7 @@ class BatchLine(msgspec.Struct):
     """A line of a file of results."""
 
     custom_id: str
-    response: BatchResponse | None = None
+    response: _BatchResponse | None = None
     error: Any = None
 
 
@@ -179,7 +179,7 @@ def parse_completion(body: bytes) -> Completion:
     if response.get("error") and not response.get("choices"):  # some services report errors under HTTP 200
         raise error_in_body(response["error"])
     choices = require_list(response, "choices")
-    answer = _answer(choices[0]) if choices else errors.no_answer("no answer: the server's list of choices is empty")
+    answer = _answer(choices[0]) if choices else faults.no_answer("no answer: the server's list of choices is empty")
     return Completion(replace(answer, usage=_usage(response)), get_text(response, "model"))
 
 
@@ -199,24 +199,24 @@ def _answer(choice: Any) -> Answer:
     choice = choice if isinstance(choice, Mapping) else {}
     reason = get_text(choice, "finish_reason").lower()
     if reason.startswith(FILTERS):
-        return errors.no_answer("content filter: the answer was withheld")
+        return faults.no_answer("content filter: the answer was withheld")
     if reason in BROKEN_OFF:  # as services say that pass requests on to others
-        _, reason = errors.parse_error_object(choice["error"]) if choice.get("error") else ("", "")
-        return errors.no_answer(f"the server broke off its answer{reason and f': {reason}'}", retry=True)
+        _, reason = faults.parse_error_object(choice["error"]) if choice.get("error") else ("", "")
+        return faults.no_answer(f"the server broke off its answer{reason and f': {reason}'}", retry=True)
     message = get_object(choice, "message")
     if not message and not isinstance(choice.get("text"), str):
-        return errors.no_answer("no answer: the server's choice has no message")
+        return faults.no_answer("no answer: the server's choice has no message")
     content = read_content(message.get("content") if message else choice["text"])
     refusal = content.refusal or flatten(message.get("refusal"))
     if refusal and not content.text:
-        return errors.no_answer(f"refusal: {errors.shorten(refusal)}")
+        return faults.no_answer(f"refusal: {faults.shorten(refusal)}")
     thinking = content.thinking or next(filter(None, (flatten(message.get(name)) for name in THOUGHTS)), "")
     if not content.text and (withheld := _filtered(choice)):
-        return errors.no_answer(f"content filter: the answer was withheld ({withheld})")
+        return faults.no_answer(f"content filter: the answer was withheld ({withheld})")
     if not content.text and message.get("tool_calls"):
-        return errors.no_answer("no answer: the server's message is the call of a tool")
+        return faults.no_answer("no answer: the server's message is the call of a tool")
     if content.missing_text and not thinking:
-        return errors.no_answer(f"no answer: the server's content has no text but {content.missing_text}")
+        return faults.no_answer(f"no answer: the server's content has no text but {content.missing_text}")
     return Answer(content.text, (), reason not in AT_LIMIT, thinking=thinking)
 
 

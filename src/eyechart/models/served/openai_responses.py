@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from eyechart.models.served import errors
+from eyechart.models.served import faults
 from eyechart.models.served.api import Completion, decode_object, error_in_body, iterate_parts, require_list
 from eyechart.models.served.content import flatten, get_count, get_list, get_object, get_text, read_content
-from eyechart.models.served.images import data_url
+from eyechart.models.served.image_parts import data_url
 from eyechart.models.served.openai_chat import OpenAiClient, named_schema
 from eyechart.models.types import Answer, Request, Usage
 
@@ -67,18 +67,18 @@ def _answer(response: Mapping[str, Any]) -> Answer:
     content = read_content(messages)
     status = get_text(response, "status")
     if status not in ("completed", "incomplete"):
-        _, message = errors.parse_error_object(response.get("error") or {"message": f"status {response.get('status')}"})
-        return errors.no_answer(f"the server broke off its answer: {message}", retry=True)
+        _, message = faults.parse_error_object(response.get("error") or {"message": f"status {response.get('status')}"})
+        return faults.no_answer(f"the server broke off its answer: {message}", retry=True)
     if get_text(get_object(response, "incomplete_details"), "reason") == "content_filter":
-        return errors.no_answer("content filter: the answer was withheld")
+        return faults.no_answer("content filter: the answer was withheld")
     if content.refusal and not content.text:
-        return errors.no_answer(f"refusal: {errors.shorten(content.refusal)}")
+        return faults.no_answer(f"refusal: {faults.shorten(content.refusal)}")
     if not messages and status == "completed":
-        return errors.no_answer("no answer: the server's output has no message")
+        return faults.no_answer("no answer: the server's output has no message")
     thoughts = [item for item in items if item.get("type") == "reasoning"]
     thinking = "\n".join(filter(None, (flatten(part) for item in thoughts for part in _thoughts(item))))
     if content.missing_text and not thinking:
-        return errors.no_answer(f"no answer: the server's content has no text but {content.missing_text}")
+        return faults.no_answer(f"no answer: the server's content has no text but {content.missing_text}")
     return Answer(content.text, (), status == "completed", thinking=content.thinking or thinking)
 
 

@@ -10,12 +10,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from eyechart.errors import ModelError, SpecError
-from eyechart.models import runtime
 from eyechart.models.model_option import AnyOption
 from eyechart.models.options import declare_from_help
+from eyechart.models.runtime import torch_runtime
 from eyechart.models.served.limiter import Budget
 from eyechart.models.served.prices import Prices, find_prices
-from eyechart.spec import ModelSpec
+from eyechart.models.spec import ModelSpec
 
 NO_KEY = "none"  # sent to a server of one's own, which asks for no key
 SECRET = re.compile(r"key|secret|passw|auth|(^|api_|access_)token$", re.IGNORECASE)
@@ -133,16 +133,16 @@ class ServedOptions:
 def parse_options(spec: ModelSpec, provider: Provider, settings: Mapping[str, Any]) -> ServedOptions:
     """Return the options of a specification that `check_options` accepted."""
     prices, price_note = _prices(spec, provider)
-    if prices and runtime.flag_option(spec, "batch", False):
+    if prices and torch_runtime.flag_option(spec, "batch", False):
         prices, price_note = prices.scale(DISCOUNT), price_note and f"{price_note} Batches cost half."
     return ServedOptions(
         model=spec.arguments[0],
         base_url=_base_url(spec, provider),
         key_env=spec.options.get("key_env", provider.key_env),
-        concurrency=runtime.integer_option(spec, "concurrency", 64),
+        concurrency=torch_runtime.integer_option(spec, "concurrency", 64),
         timeout=_positive(spec, "timeout", 120),
-        retries=runtime.integer_option(spec, "retries", 6, least=0),
-        backoff=runtime.amount_option(spec, "backoff", 1) or 0,
+        retries=torch_runtime.integer_option(spec, "retries", 6, least=0),
+        backoff=torch_runtime.amount_option(spec, "backoff", 1) or 0,
         budget=_budget(spec, prices),
         price_note=price_note,
         batch=_batch(spec),
@@ -174,12 +174,14 @@ def sampling_option(spec: ModelSpec, option: str, default: float | None) -> dict
     """Return an option that is a number or none, as a setting with its name; nothing for none."""
     if spec.options.get(option) == "none" or (default is None and option not in spec.options):
         return {}
-    return {option: runtime.amount_option(spec, option, default)}
+    return {option: torch_runtime.amount_option(spec, option, default)}
 
 
 def seed_option(spec: ModelSpec) -> dict[str, Any]:
     """Return the option `seed` as a setting; nothing for none."""
-    return {} if spec.options.get("seed") == "none" else {"seed": runtime.integer_option(spec, "seed", 42, least=0)}
+    return (
+        {} if spec.options.get("seed") == "none" else {"seed": torch_runtime.integer_option(spec, "seed", 42, least=0)}
+    )
 
 
 def _check_no_secret(spec: ModelSpec, provider: Provider, names: Collection[str]) -> None:
@@ -209,7 +211,7 @@ def _base_url(spec: ModelSpec, provider: Provider) -> str:
 
 
 def _positive(spec: ModelSpec, option: str, default: float) -> float:
-    value = runtime.amount_option(spec, option, default)
+    value = torch_runtime.amount_option(spec, option, default)
     if not value:
         raise SpecError(f"'{spec}' has {option}={value}. Expected a number above 0.")
     return value
@@ -217,7 +219,7 @@ def _positive(spec: ModelSpec, option: str, default: float) -> float:
 
 def _batch(spec: ModelSpec) -> BatchOptions | None:
     """Return the options of batches, None without `batch=true`."""
-    if not runtime.flag_option(spec, "batch", False):
+    if not torch_runtime.flag_option(spec, "batch", False):
         return None
     if {"budget", "budget_tokens"} & {*spec.options}:
         raise SpecError(
@@ -232,7 +234,7 @@ def _prices(spec: ModelSpec, provider: Provider) -> tuple[Prices | None, str]:
     The packaged table is of the providers' own addresses.
     """
     answer, cached, prompt = (
-        runtime.amount_option(spec, option) for option in ("price_out", "price_cached", "price_in")
+        torch_runtime.amount_option(spec, option) for option in ("price_out", "price_cached", "price_in")
     )
     if answer is not None and prompt is not None:
         return Prices(prompt, prompt if cached is None else cached, answer), ""
@@ -249,6 +251,6 @@ def _budget(spec: ModelSpec, prices: Prices | None) -> Budget:
             f"'{spec}' has a budget in USD, but no price is known for the model. It needs both price_in and price_out, "
             "in USD a million tokens, or prices=FILE."
         )
-    tokens = runtime.integer_option(spec, "budget_tokens", 1) if "budget_tokens" in spec.options else None
+    tokens = torch_runtime.integer_option(spec, "budget_tokens", 1) if "budget_tokens" in spec.options else None
     usd = _positive(spec, "budget", 1) if "budget" in spec.options else None
     return Budget(prices, usd, tokens)

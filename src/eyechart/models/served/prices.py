@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 
 from eyechart.errors import SpecError
+from eyechart.files.text_files import plain_text
 from eyechart.models.types import Usage
-from eyechart.text_files import plain_text
 
 PACKAGED = Path(__file__).with_name("prices.toml")
 SNAPSHOT = re.compile(r"-(\d{8}|\d{4}-\d{2}-\d{2})$")  # the date in a name such as gpt-4o-2024-11-20
@@ -48,7 +48,7 @@ class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cached: float | None = None
 
 
-class PriceTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _PriceTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Prices by model, and the date at which they were collected."""
 
     date: date
@@ -64,10 +64,10 @@ class PriceTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @cache
-def read_prices(path: Path) -> PriceTable:
+def read_prices(path: Path) -> _PriceTable:
     """Read a table of prices; raise SpecError if it is not one."""
     try:
-        table = msgspec.convert(tomllib.loads(plain_text(path)), PriceTable, strict=False)
+        table = msgspec.convert(tomllib.loads(plain_text(path)), _PriceTable, strict=False)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise SpecError(
             f"{path} is not a table of prices ({error}). Expected UTF-8 toml with date = 2026-11-24 and, in [models], "

@@ -8,8 +8,8 @@ from time import monotonic
 from typing import Any
 
 from eyechart.errors import ModelError
-from eyechart.models.batch_backoff import failure_from_error
-from eyechart.models.served import errors
+from eyechart.models.runtime.batch_backoff import failure_from_error
+from eyechart.models.served import faults
 from eyechart.models.served.api import Completion
 from eyechart.models.served.client import Client
 from eyechart.models.served.failures import Probe
@@ -60,7 +60,7 @@ class RequestGroup:
                 self._widen()
         except ModelError as error:
             self.ended = self.ended or error
-            self.gate.shut = error if isinstance(error, errors.EndpointError) else self.gate.shut
+            self.gate.shut = error if isinstance(error, faults.EndpointError) else self.gate.shut
             self._end.set()
             raise
 
@@ -81,16 +81,16 @@ class RequestGroup:
                 raise self.ended
             try:
                 return self.settle(await self._send(body))
-            except errors.RejectedError as fault:
+            except faults.RejectedError as fault:
                 return await self._give_up(str(fault), count=not fault.known)
-            except errors.RefusedError as fault:
+            except faults.RefusedError as fault:
                 if not await self._is_probe_answered():
                     raise
                 return await self._give_up(fault.reason, count=True)
-            except errors.TransientError as fault:
+            except faults.TransientError as fault:
                 attempt += 1
                 self._check_reached(fault, attempt, monotonic() - start)
-                if attempt > self.line.options.retries or (fault.wait or 0) > errors.MAX_WAIT:
+                if attempt > self.line.options.retries or (fault.wait or 0) > faults.MAX_WAIT:
                     return await self._give_up(add_remedy(f"{fault}, {attempt} times"), count=True)
                 await self._pause(self.line.options.backoff * min(MAX_BACKOFF, 2.0 ** (attempt - 1)), fault.wait or 0)
 
@@ -100,13 +100,13 @@ class RequestGroup:
         epoch, start = limit.on_request(self.gate.under_way), monotonic()
         try:
             completion = await self.line.send(body)
-        except errors.OverloadedError:
+        except faults.OverloadedError:
             limit.on_overload(epoch)
             raise
         limit.on_response(epoch, monotonic() - start)
         return completion
 
-    def _check_reached(self, fault: errors.TransientError, attempts: int, seconds: float) -> None:
+    def _check_reached(self, fault: faults.TransientError, attempts: int, seconds: float) -> None:
         """Raise ModelError if the server never accepted a connection; one that was reached before may come back."""
         limit = min(CONNECT_ATTEMPTS, self.line.options.retries + 1)
         if not self.line.is_reached and (attempts >= limit or seconds >= CONNECT_SECONDS):
@@ -159,8 +159,8 @@ class RequestGroup:
             return False
         try:
             self.settle(await self._send(await asyncio.to_thread(self.probe.write)), is_probe=True)
-        except (errors.RejectedError, errors.TransientError) as fault:
-            return isinstance(fault, errors.RejectedError) and fault.known
+        except (faults.RejectedError, faults.TransientError) as fault:
+            return isinstance(fault, faults.RejectedError) and fault.known
         return True
 
 
@@ -170,4 +170,4 @@ def write_or_fail(write: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any] |
         return write()
     except Exception as error:
         reason = failure_from_error(error, "its images and words cannot be written as a message").reason
-        return errors.no_answer(reason)
+        return faults.no_answer(reason)

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from eyechart.errors import ModelError, RequestError
-from eyechart.models.choice_trie import ExhaustiveScorer, truncate_to_unique
+from eyechart.models.choices.trie import ExhaustiveScorer, truncate_to_unique
 from eyechart.models.served.api import Api, Completion, decode
 from eyechart.models.served.failures import build_probe
 from eyechart.models.served.openai import OpenAiGenerator
@@ -24,27 +24,27 @@ TRIED = ("x", "7")  # answers that differ in all tokens, so that what their prom
 
 
 @dataclass(frozen=True)
-class ReadPrompt(Answer):
+class _ReadPrompt(Answer):
     """An answer with the tokens of its prompt and their log-probabilities, that of the first unknown."""
 
     prompt: tuple[int, ...] = ()
     logprobs: tuple[float, ...] = ()
 
 
-class TokenLogprob(msgspec.Struct):
+class _TokenLogprob(msgspec.Struct):
     """The log-probability of a token."""
 
     logprob: float
 
 
-class PromptCompletion(msgspec.Struct):
+class _PromptCompletion(msgspec.Struct):
     """The fields of vLLM's completion that describe the prompt."""
 
     prompt_token_ids: list[int] | None = None
-    prompt_logprobs: list[dict[str, TokenLogprob] | None] | None = None
+    prompt_logprobs: list[dict[str, _TokenLogprob] | None] | None = None
 
 
-class VllmChatCompletions(ChatCompletions):
+class _VllmChatCompletions(ChatCompletions):
     """Chat Completions with what vLLM adds to them."""
 
     def write_turn(self, request: Request, choice: str | None) -> Mapping[str, Any]:
@@ -58,7 +58,7 @@ class VllmChatCompletions(ChatCompletions):
     def parse(self, body: bytes) -> Completion:
         """Return the completion in the body of a response, with its prompt if that was asked for."""
         completion = parse_completion(body)
-        read = decode(body, PromptCompletion)
+        read = decode(body, _PromptCompletion)
         if not read.prompt_token_ids or completion.answer.error:
             return completion
         prompt, tokens = tuple(read.prompt_token_ids), read.prompt_logprobs or []
@@ -66,18 +66,18 @@ class VllmChatCompletions(ChatCompletions):
             entry[str(token)].logprob if entry else 0.0 for token, entry in zip(prompt, tokens, strict=False)
         )
         answer = completion.answer
-        return Completion(ReadPrompt(answer.text, (), answer.finished, "", False, answer.usage, "", prompt, logprobs),
+        return Completion(_ReadPrompt(answer.text, (), answer.finished, "", False, answer.usage, "", prompt, logprobs),
                           completion.model)  # fmt: skip
 
 
 class VllmServerGenerator(OpenAiGenerator, ExhaustiveScorer):
     """Generates answers on a vLLM server, and scores given ones."""
 
-    _api: VllmChatCompletions
+    _api: _VllmChatCompletions
 
     def create_api(self) -> Api:
         """Return Chat Completions with what vLLM adds."""
-        return VllmChatCompletions(self.options)
+        return _VllmChatCompletions(self.options)
 
     @property
     def scoring_obstacle(self) -> str:
@@ -118,7 +118,7 @@ class VllmServerGenerator(OpenAiGenerator, ExhaustiveScorer):
     def _tail(self) -> tuple[int, ...]:
         """The tokens that the chat template writes after an answer; the first ends the turn."""
         first, second = (answer.prompt[::-1] for answer in self._read(Request(("?",)), TRIED))
-        shared = next(place for place, pair in enumerate(zip(first, second, strict=False)) if pair[0] != pair[1])
+        shared = next(index for index, pair in enumerate(zip(first, second, strict=False)) if pair[0] != pair[1])
         if not shared:
             raise ModelError(
                 f"The chat template of '{self.spec}' writes nothing after an answer, so that its server cannot score "
@@ -126,19 +126,19 @@ class VllmServerGenerator(OpenAiGenerator, ExhaustiveScorer):
             )
         return first[:shared][::-1]
 
-    def _read(self, request: Request, choices: Sequence[str | None]) -> list[ReadPrompt]:
+    def _read(self, request: Request, choices: Sequence[str | None]) -> list[_ReadPrompt]:
         """Return the prompts with some choices. Raises RequestError for the first that the server cannot read."""
-        read: dict[int, ReadPrompt] = {}
+        read: dict[int, _ReadPrompt] = {}
         _ = self._line  # which creates the API
         probe = build_probe(partial(self._api.write_turn, choice=None), has_images=bool(request.images))
         writes = (partial(self._api.write_turn, request, choice) for choice in choices)
-        for place, answer in self._answers(writes, probe):
+        for index, answer in self._answers(writes, probe):
             if answer.error:
                 raise RequestError({0: answer.error})
-            if not isinstance(answer, ReadPrompt) or (choices[place] is not None and not answer.logprobs):
+            if not isinstance(answer, _ReadPrompt) or (choices[index] is not None and not answer.logprobs):
                 raise ModelError(
                     f"The server of '{self.spec}' gives no log-probabilities of prompts (prompt_logprobs). Serve the "
                     "model with vLLM, or use openai[…] for cases that need none."
                 )
-            read[place] = answer
-        return [read[place] for place in range(len(choices))]
+            read[index] = answer
+        return [read[index] for index in range(len(choices))]

@@ -17,11 +17,11 @@ from typing import Any
 from unittest.mock import patch
 
 from eyechart.errors import ModelError
-from eyechart.models.torchvision_repair import repair
+from eyechart.models.runtime.torchvision_repair import repair
 
 MAX_IMAGES = 64  # in one request; vLLM wants a limit and reserves nothing for it
 COMPACT = {"backend": "xgrammar", "disable_any_whitespace": True}  # JSON without spaces, which need not end
-WORKER_EXTENSION = "eyechart.models.vllm.worker.TrieWorker"
+WORKER_EXTENSION = "eyechart.models.vllm.trie_worker.TrieWorker"
 ENVIRONMENT = {
     "VLLM_LOGGING_LEVEL": "ERROR",
     "VLLM_NO_USAGE_STATS": "1",
@@ -62,7 +62,7 @@ def start_engine(path: Path, *, device: str, offline: bool, copies: int = 1, **s
         os.environ.update({"VLLM_ENABLE_V1_MULTIPROCESSING": "1"} if copies > 1 else {})
         gc.freeze()  # vLLM collects garbage at its start and at its end, what it made itself is enough
         stack.callback(gc.unfreeze)
-        llms = tuple(_made(path, stack, **place, **settings) for place in _places(device, together, copies))
+        llms = tuple(_made(path, stack, **slot, **settings) for slot in _slots(device, together, copies))
         return Engine(llms, stack.pop_all())
 
 
@@ -94,7 +94,7 @@ def _shut_down(llm: Any) -> None:
         llm.llm_engine.engine_core.shutdown()
 
 
-def _places(device: str, together: int, copies: int) -> list[Mapping[str, Any]]:
+def _slots(device: str, together: int, copies: int) -> list[Mapping[str, Any]]:
     """Return the device of each copy; on a processor, vLLM's default blocks are too long for prefix caching."""
     if device == "cpu":
         return [{"block_size": 32, "distributed_executor_backend": "uni" if together == 1 else "mp"}] * copies

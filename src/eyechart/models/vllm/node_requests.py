@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from eyechart.errors import RequestError
-from eyechart.models.choice_trie import Bools, EdgeScores, Ints, Trie
+from eyechart.models.choices.trie import Bools, EdgeScores, Ints, Trie
 from eyechart.models.vllm.streaming import PromptRejectedError
 
 Prompt = dict[str, Any]
@@ -49,12 +49,12 @@ class RequestedPrompts:
         parts = list(_parts(rows * nodes.shape[1] + columns, self.max_logprobs))
         values = np.empty(len(edges), np.float32)
         errors: dict[int, str] = {}
-        for place, output in self.stream(self._request(rows[part.start], edges[part]) for part in parts):
+        for index, output in self.stream(self._request(rows[part.start], edges[part]) for part in parts):
             if isinstance(output, PromptRejectedError):
-                errors[int(rows[parts[place].start])] = str(output)
+                errors[int(rows[parts[index].start])] = str(output)
                 continue
-            logprobs, tokens = output.outputs[0].logprobs[0], self.trie.edge_tokens[edges[parts[place]]].tolist()
-            values[parts[place]] = [logprobs[token].logprob for token in tokens]
+            logprobs, tokens = output.outputs[0].logprobs[0], self.trie.edge_tokens[edges[parts[index]]].tolist()
+            values[parts[index]] = [logprobs[token].logprob for token in tokens]
         if errors:
             raise RequestError(errors)
         return rows, edges, values
@@ -66,10 +66,10 @@ class RequestedPrompts:
         return {**prompt, "prompt_token_ids": [*prompt["prompt_token_ids"], *node]}, settings
 
 
-def _parts(places: Ints, most: int) -> Iterator[slice]:
+def _parts(indices: Ints, most: int) -> Iterator[slice]:
     """Yield slices of a list: split where it changes, and where vLLM's limit of log-probabilities is reached."""
     start = 0
-    for _, alike in groupby(places.tolist()):
+    for _, alike in groupby(indices.tolist()):
         stop = start + len(list(alike))
         yield from (slice(at, min(at + most, stop)) for at in range(start, stop, most))
         start = stop

@@ -3,9 +3,10 @@
 from typing import Any
 
 from eyechart.errors import SpecError
-from eyechart.models import chat_template, options
+from eyechart.models import options
+from eyechart.models.chat import template
 from eyechart.models.hf import loading
-from eyechart.spec import ModelSpec
+from eyechart.models.spec import ModelSpec
 
 MOST_LOGPROBS = 128  # log-probabilities of chosen tokens that vLLM gives in one request
 MAX_MODEL_LEN = options.optional_whole_number(
@@ -49,7 +50,7 @@ OPTIONS = (
     QUANTIZATION,
     KV_CACHE_DTYPE,
     MAX_LOGPROBS,
-    *chat_template.OPTIONS,
+    *template.OPTIONS,
     loading.TRUST_REMOTE_CODE,
     *loading.PROCESSOR_OPTIONS,
 )

@@ -8,7 +8,7 @@ from threading import Semaphore, Thread
 from typing import Any
 
 from eyechart.errors import ModelError
-from eyechart.models.batch_backoff import failure_from_error
+from eyechart.models.runtime.batch_backoff import failure_from_error
 
 PromptWithParams = tuple[dict[str, Any], Any]  # a prompt and vLLM's settings for its answer
 
@@ -18,10 +18,10 @@ class PromptRejectedError(Exception):
 
 
 @dataclass(frozen=True)
-class PreparedPrompt:
+class _PreparedPrompt:
     """A prompt as vLLM takes it, with prepared images, or the error that rejects it."""
 
-    place: int
+    index: int
     request: PromptWithParams
     prompt: Any
 
@@ -34,7 +34,7 @@ def stream_outputs(
     An engine has up to `max_pending` pending prompts, twice as many if it runs in a process of its own, and as many
     more are prepared. Pending prompts are aborted when the caller stops reading.
     """
-    queues = [EngineQueue(llm) for llm in llms]
+    queues = [_EngineQueue(llm) for llm in llms]
     room = max_pending * min(2, len(llms))  # so that no copy waits until the others have been heard
     preparer = PromptPreparer(llms, requests, room * len(llms))
     try:
@@ -46,7 +46,7 @@ def stream_outputs(
                     try:
                         shortest.add(prompt)
                     except PromptRejectedError as error:
-                        yield prompt.place, error
+                        yield prompt.index, error
                 if not any(queues):
                     break
                 for queue in filter(None, queues):
@@ -60,16 +60,16 @@ def stream_outputs(
 
 
 @dataclass(frozen=True)
-class EngineQueue:
+class _EngineQueue:
     """An engine and its pending prompts by vLLM's request names."""
 
     llm: Any
-    pending: dict[str, PreparedPrompt] = field(default_factory=dict)
+    pending: dict[str, _PreparedPrompt] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.pending)
 
-    def add(self, prepared: PreparedPrompt) -> None:
+    def add(self, prepared: _PreparedPrompt) -> None:
         """Add a prompt, or raise PromptRejectedError."""
         from vllm.multimodal.cache import MultiModalCacheMissError
 
@@ -94,7 +94,7 @@ class EngineQueue:
             raise ModelError(f"{reason}. Try hf[…], or other options of vllm[…].") from error
         for output in outputs:
             if output.finished:
-                yield self.pending.pop(output.request_id).place, output
+                yield self.pending.pop(output.request_id).index, output
 
     def clear(self) -> None:
         """Abort pending prompts, and free images that were prepared for prompts that were never added."""
@@ -115,11 +115,11 @@ class PromptPreparer:
         self.ended = False
         self.failure: BaseException | None = None
         self._left, self._room = False, Semaphore(ahead)
-        self._ready: SimpleQueue[PreparedPrompt | None] = SimpleQueue()
+        self._ready: SimpleQueue[_PreparedPrompt | None] = SimpleQueue()
         self._thread = Thread(target=self._run, name="vllm-feed", daemon=True)
         self._thread.start()
 
-    def take(self, *, patiently: bool) -> PreparedPrompt | None:
+    def take(self, *, patiently: bool) -> _PreparedPrompt | None:
         """Return the next prompt; None if there is none, or none yet."""
         if self.ended:
             return None
@@ -146,11 +146,11 @@ class PromptPreparer:
         finally:
             self._ready.put(None)
 
-    def _making(self) -> Iterator[PreparedPrompt]:
+    def _making(self) -> Iterator[_PreparedPrompt]:
         numbered = enumerate(self.asked)
         while self._room.acquire() and not self._left and (item := next(numbered, None)):
-            place, (prompt, settings) = item
-            yield PreparedPrompt(place, (prompt, settings), self._prompt(prompt))
+            index, (prompt, settings) = item
+            yield _PreparedPrompt(index, (prompt, settings), self._prompt(prompt))
 
     def _prompt(self, prompt: dict[str, Any]) -> Any:
         try:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from eyechart.errors import RequestError
-from eyechart.models.choice_trie import Bools, EdgeScores, Ints, Trie
+from eyechart.models.choices.trie import Bools, EdgeScores, Ints, Trie
 from eyechart.models.vllm.node_requests import Prompt, Stream
 from eyechart.models.vllm.streaming import PromptRejectedError
 
@@ -75,13 +75,13 @@ class PassedPrompt:
         return rows, edges, np.array(scores, np.float32)
 
     def _paths(self, nodes: Ints) -> Iterator[list[int]]:
-        """Yield the places of each node and its prefixes among the held nodes."""
-        places = dict(zip(self.held.tolist(), range(len(self.held)), strict=True))
+        """Yield the indices of each node and its prefixes among the held nodes."""
+        indices = dict(zip(self.held.tolist(), range(len(self.held)), strict=True))
         parents = self.trie.edge_sources[self.trie.incoming_edges].tolist()
         for node in nodes.tolist():
             path = []
             while node:  # is not the root
-                path.append(places[node])
+                path.append(indices[node])
                 node = parents[node]
             yield path
 

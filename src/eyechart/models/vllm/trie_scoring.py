@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from eyechart.errors import RequestError
-from eyechart.models import best_first_search
-from eyechart.models.choice_trie import EdgeScores, Ints, Trie, nodes_to_try
+from eyechart.models.choices import best_first_search
+from eyechart.models.choices.trie import EdgeScores, Ints, Trie, nodes_to_try
 from eyechart.models.types import Floats
 from eyechart.models.vllm.node_requests import Prompt, RequestedPrompts
 from eyechart.models.vllm.trie_pass import PassedPrompt
@@ -85,7 +85,7 @@ class TrieScorer:
                 read = self._request(self.llms, [prompts[row] for row in rows], trie)
                 results.update(zip(rows, compute(read, read.score_root(), len(rows)), strict=True))
             except RequestError as error:
-                errors.update({rows[place]: reason for place, reason in error.errors.items()})
+                errors.update({rows[index]: reason for index, reason in error.errors.items()})
         if errors:
             raise RequestError(errors)
         return results

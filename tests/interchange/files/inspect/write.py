@@ -27,15 +27,15 @@ COLOURS = ("navy", "gold")
 def draw(number, folder):
     """Draw one picture of a shape."""
     image = Image.new("RGB", (24, 24), "white")
-    pen, place = ImageDraw.Draw(image), number % 7
-    box, colour = (place, place, place + 14, place + 14), COLOURS[number % 2]
+    pen, index = ImageDraw.Draw(image), number % 7
+    box, colour = (index, index, index + 14, index + 14), COLOURS[number % 2]
     shape = SHAPES[number % 3]
     if shape == "circle":
         pen.ellipse(box, fill=colour)
     elif shape == "square":
         pen.rectangle(box, fill=colour)
     else:
-        pen.polygon([(box[0], box[3]), (box[2], box[3]), (place + 7, box[1])], fill=colour)
+        pen.polygon([(box[0], box[3]), (box[2], box[3]), (index + 7, box[1])], fill=colour)
     image.putpixel((23, number % 24), (number, 0, 0))
     path = folder / f"{number:03d}.png"
     image.save(path)

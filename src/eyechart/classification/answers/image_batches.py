@@ -1,0 +1,271 @@
+"""Requests with one or several images that ask for the class name of each.
+
+Source: arXiv 2603.06578, section 2.3 and Tables 11 to 14 and 20.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, Literal, get_args
+
+from eyechart.errors import ModelError, SpecError
+from eyechart.inference.requests.text_requests import Generate, RequestTemplate
+from eyechart.inference.store.responses import Response
+from eyechart.parsers import json_answers
+from eyechart.parsers.no_image import says_no_image
+from eyechart.parsers.parse_result import ParseResult
+from eyechart.parsers.text import answer_text
+from eyechart.parsers.thinking import remove_thinking
+from eyechart.parsers.truncation import read_complete_name
+from eyechart.protocol.context import Context
+from eyechart.protocol.prompts import Prompt, get_prompt
+
+AnswerKind = Literal["name", "id"]
+Order = Literal["random", "same_class"]
+PromptOrder = Literal["image-first", "text-first"]
+MOST_IMAGES = 50  # the largest number that the prompts mention
+TOKENS_AN_IMAGE, TOKENS_AROUND = 48, 16  # the longest of ImageNet's names takes about 30 tokens
+BRACES = frozenset("{｛")  # signs of JSON that could not be parsed
+
+
+def closed_world_prompt(answer: str = "name", *, structured: bool = False) -> Prompt:
+    """Return the prompt for answers by class `name` or `id`; `structured` if the engine enforces JSON by a schema.
+
+    Raises ValueError for another kind of answer.
+
+    Source: arXiv 2603.06578, Table 20: without instructions on JSON where "the desired output structure is enforced
+    directly via the API" (B.1). The wording for ids is our own, since Table 14's is unpublished.
+
+    >>> closed_world_prompt().source, closed_world_prompt("id", structured=True).name
+    ('arXiv 2603.06578, Table 20, LLaVA-OV, InternVL3.5 and Qwen3-VL', 'closed_world_id')
+    """
+    _check_choice("answer", answer, get_args(AnswerKind))
+    return get_prompt(f"closed_world{'_id' * (answer == 'id')}{'_json' * (not structured)}")
+
+
+def format_class_list(names: Sequence[str], answer: str = "name") -> str:
+    """Return the classes in the order of their indices, one per line: names, or indices with names.
+
+    Raises ValueError without names and for another kind of answer.
+
+    Source: arXiv 2603.06578, Table 20, and for ids the example in the caption of Table 14.
+
+    >>> print(format_class_list(["tench", "goldfish"], "id"))
+    0 – "tench"
+    1 – "goldfish"
+    """
+    _check_choice("answer", answer, get_args(AnswerKind))
+    if not names:
+        raise ValueError("A closed world needs class names; got none.")
+    if answer == "name":
+        return "\n".join(names)
+    return "\n".join(f'{index} – "{name}"' for index, name in enumerate(names))
+
+
+def make_batches(
+    keys: Sequence[str], classes: Sequence[int], size: int = 1, order: str = "random", seed: int = 42
+) -> list[tuple[int, ...]]:
+    """Return batches of up to `size` rows, each row in one batch.
+
+    `keys` are the n samples' keys and `classes` their n original labels, -1 for none. `random` mixes the classes;
+    `same_class` keeps each request within one class, and asks about an image without a class alone. The order depends
+    only on seed and keys, so that requests of different sizes show the images in the same order (Table 13).
+
+    Raises ValueError for a size outside 1..50, an unknown order, or unequal lengths.
+
+    Source: arXiv 2603.06578, Tables 11 to 13; the paper's own order is not published.
+
+    >>> make_batches(["a", "b", "c", "d", "e"], [0, 1, 0, 1, 0], size=2)
+    [(3, 1), (4, 0), (2,)]
+    >>> make_batches(["a", "b", "c", "d", "e"], [0, 1, 0, 0, 1], size=2, order="same_class")
+    [(3, 0), (2,), (1, 4)]
+    """
+    _check_choice("order", order, get_args(Order))
+    if not 1 <= size <= MOST_IMAGES:
+        raise ValueError(f"A request shows 1 to {MOST_IMAGES} images, as its prompt says; got {size}.")
+    if len(keys) != len(classes):
+        raise ValueError(f"Every sample has a key and a label; got {len(keys)} keys and {len(classes)} labels.")
+    drawn = sorted(range(len(keys)), key=lambda row: _rank(seed, keys[row]))
+    runs = [drawn] if order == "random" else _by_class(drawn, classes)
+    return [tuple(run[start : start + size]) for run in runs for start in range(0, len(run), size)]
+
+
+def request_parts(text: str, rows: Sequence[int], prompt_order: str = "image-first") -> tuple[str | int, ...]:
+    """Return the parts of a request: its text, and a row instead of each image.
+
+    `text-first` begins with the text, the same for all requests, so that an engine computes the class list once.
+
+    Raises ValueError without rows or for an unknown order.
+
+    Source: own definition; the paper does not say where its images stand.
+
+    >>> request_parts("Which?", [7, 3]), request_parts("Which?", [7, 3], "text-first")
+    ((7, 3, 'Which?'), ('Which?', 7, 3))
+    """
+    _check_choice("prompt_order", prompt_order, get_args(PromptOrder))
+    if not rows:
+        raise ValueError("A request needs an image; got none.")
+    return (*rows, text) if prompt_order == "image-first" else (text, *rows)
+
+
+def answer_keys(count: int) -> tuple[str, ...]:
+    """Return the keys of the JSON answer to a request of `count` images.
+
+    Source: arXiv 2603.06578, Table 20.
+
+    >>> answer_keys(3)
+    ('1', '2', '3')
+    """
+    return tuple(str(number) for number in range(1, count + 1))
+
+
+def answer_schema(count: int, choices: Sequence[str] | None = None) -> Mapping[str, Any]:
+    """Return the JSON schema of the answer to a request of `count` images: one text per key, one of `choices` if given.
+
+    Without choices an answer may be outside the class list, as in the paper.
+
+    Source: arXiv 2603.06578, B.1: the "output structure is enforced directly via the API".
+
+    >>> answer_schema(1)["properties"], answer_schema(2, ["a", "b"])["required"]
+    ({'1': {'type': 'string'}}, ['1', '2'])
+    """
+    value = {"type": "string"} if choices is None else {"type": "string", "enum": [*choices]}
+    keys = answer_keys(count)
+    return {
+        "type": "object",
+        "properties": {key: dict(value) for key in keys},
+        "required": [*keys],
+        "additionalProperties": False,
+    }
+
+
+def _rank(seed: int, key: str) -> bytes:
+    return sha256(f"{seed}|closed_world|{key}".encode()).digest()
+
+
+def _by_class(drawn: Sequence[int], classes: Sequence[int]) -> list[list[int]]:
+    runs: dict[int, list[int]] = {}
+    for row in drawn:
+        runs.setdefault(int(classes[row]) if classes[row] >= 0 else -1 - row, []).append(row)
+    return list(runs.values())
+
+
+def _check_choice(parameter: str, value: str, known: Sequence[str]) -> None:
+    if value not in known:
+        raise ValueError(f"The {parameter!r} parameter must be one of {', '.join(known)}. Got {value!r} instead.")
+
+
+@dataclass(frozen=True)
+class ParsedAnswer:
+    """The answer to one image under the strict and the lenient parser, None where nothing was parsed.
+
+    `truncated` is set if the response ended at the token limit before a JSON value for this image was complete;
+    `lenient` is then a complete first line, if there is one.
+    """
+
+    row: int
+    request: int
+    position: int
+    strict: str | None
+    lenient: str | None
+    completion: str
+    error: str = ""
+    truncated: bool = False
+
+
+def wants_json(prompt: Prompt) -> bool:
+    """Return whether a prompt asks for a JSON object with one key per image."""
+    return '"1"' in prompt.text and "JSON" in prompt.text
+
+
+def uses_schema(context: Context) -> bool:
+    """Return whether the engine enforces a schema. Raises ModelError if the model cannot."""
+    enforced = context.options["structured_output"] == "enforced"
+    if enforced and not context.generator.structured:
+        if context.generator.thinks:
+            raise ModelError(
+                f"{context.flag('structured_output')} leaves no room for thinking, and {context.spec or 'the model'} "
+                f"thinks before it answers. Give it thinking=off, or use {context.flag('structured_output', 'parsed')}."
+            )
+        raise ModelError(
+            f"{context.flag('structured_output')} needs an engine that enforces a schema, and "
+            f"{context.model.identity.backend} does not. Use vllm[…] or openai[…], or "
+            f"{context.flag('structured_output', 'parsed')}."
+        )
+    return enforced
+
+
+def build_requests(context: Context, name: str, prompt: Prompt, text: str, epoch: int = 0) -> Generate:
+    """Return the requests for all images of a split. Raises SpecError for options that cannot be combined."""
+    options, dataset = context.options, context.dataset
+    if options["parser"] == "mill":
+        raise SpecError(
+            f"{context.flag('parser')} reads letters, and here the answer is a name. Use lenient or authors."
+        )
+    by_schema = uses_schema(context)
+    if context.images_per_request > 1 and not (wants_json(prompt) or by_schema):
+        raise SpecError(
+            f"The prompt '{prompt.name}' does not ask for JSON: the answers to {context.images_per_request} images "
+            f"cannot be separated. Use {context.flag('images_per_request', '1')}, or a prompt that asks for JSON by "
+            "key."
+        )
+    try:
+        batches = make_batches(
+            dataset.keys, context.labels, context.images_per_request, options["image_order"], context.runner.seed
+        )
+    except ValueError as error:
+        raise SpecError(f"{context.flag('images_per_request')}: {error}") from error
+    requests = [
+        RequestTemplate(
+            request_parts(text, rows, options["prompt_order"]),
+            context.token_limit(TOKENS_AROUND + TOKENS_AN_IMAGE * len(rows)),
+            answer_schema(len(rows)) if by_schema else None,
+        )
+        for rows in batches
+    ]
+    return Generate(name, tuple(requests), epoch)
+
+
+def split_by_image(batch: Generate, responses: Sequence[Response], *, json: bool) -> Iterator[ParsedAnswer]:
+    """Yield the answer to each image, parsed from the response to its request.
+
+    The answer to one image needs no key: it may be the whole text, or the only answer of an object such as
+    `{"answer": "zebra"}`. An answer that there is no image is unparsed.
+    """
+    for number, (request, response) in enumerate(zip(batch.requests, responses, strict=True)):
+        keys = answer_keys(len(request.images))
+        parsed = json_answers.parse(response.text, keys) if json else None
+        text = remove_thinking(response.text) if response.finished else read_complete_name(response.text)
+        plain = response.text if response.finished else text
+        for position, (row, key) in enumerate(zip(request.images, keys, strict=True)):
+            strict, lenient = _answers_for_key(parsed, key) if parsed else (plain, text)
+            cut = not response.finished and (parsed is None or lenient is None)
+            if len(keys) == 1 and (parsed is None or parsed.lenient is None):
+                lenient = json_answers.unwrap(text, json_answers.NAMES)
+                lenient = "" if parsed and lenient == text and BRACES.intersection(answer_text(text)) else lenient
+            lenient = "" if lenient and says_no_image(lenient) else lenient
+            yield ParsedAnswer(
+                row,
+                number,
+                position,
+                _none_if_blank(strict),
+                _none_if_blank(lenient),
+                response.display_text,
+                response.error,
+                cut,
+            )
+
+
+def _answers_for_key(result: ParseResult[json_answers.Answers], key: str) -> tuple[str | None, str | None]:
+    """Return the strict and the lenient answer under a key, None where there is none."""
+    strict, lenient = ((answers or {}).get(key) for answers in (result.strict, result.lenient))
+    return strict, lenient
+
+
+def _none_if_blank(text: str | None) -> str | None:
+    """Return the text, None if it is blank.
+
+    >>> _none_if_blank("cat"), _none_if_blank(" "), _none_if_blank(None)
+    ('cat', None, None)
+    """
+    return text if text and text.strip() else None

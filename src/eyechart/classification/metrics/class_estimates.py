@@ -1,0 +1,376 @@
+"""The metrics of classification: functions from predictions to estimates, one per label set and subset.
+
+Over several epochs an estimate is the mean over the epochs.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.classification.answers.class_predictions import (
+    Bools,
+    Classification,
+    ClassPredictions,
+    Float64s,
+    Ints,
+    ScoredLabels,
+)
+from eyechart.classification.answers.out_of_prompt import KINDS_OUT_OF_PROMPT
+from eyechart.classification.metrics.confidence_bootstrap import ConfidenceBootstrap, confidence_bootstraps
+from eyechart.data.dataset.label_sets import LabelSet
+from eyechart.data.index.file_index import MULTILABEL
+from eyechart.results.estimates import Estimate, score_estimates
+from eyechart.results.evidence import RESAMPLES
+from eyechart.results.records import LABELLED, WHOLE
+from eyechart.statistics.accuracy import accuracy, correct_under_both
+from eyechart.statistics.average_precision import mean_average_precision as mean_precision
+from eyechart.statistics.average_precision import mean_average_precision_bootstrap
+from eyechart.statistics.bootstrap_samples import BootstrapSamples
+from eyechart.statistics.calibration import brier_interval, brier_score, calibration_error, calibration_error_interval
+from eyechart.statistics.categories import SINGLE_LABEL
+from eyechart.statistics.clusters import effective_sample_size
+from eyechart.statistics.intervals import Interval, effective_wilson, stratified_interval, t_interval, wilson
+from eyechart.statistics.proper_scores import log_scores
+from eyechart.statistics.recall import mean_per_class_recall as mean_recall
+from eyechart.statistics.recall import mean_per_class_recall_bootstrap
+from eyechart.statistics.resampling import bootstrap_counts, percentile_interval, unit_bootstrap_shares
+from eyechart.statistics.thresholds import accuracy_coverage_area as coverage_auc
+from eyechart.statistics.thresholds import accuracy_coverage_area_interval
+
+Floats = NDArray[np.floating[Any]]
+
+
+def top1(predictions: Classification) -> Iterator[Estimate]:
+    """Yield `acc1`, the proportion of images whose best class is correct, over all images and by category of labels.
+
+    If images without a label count, a second estimate is over the images with a label (`labelled`).
+
+    Source: arXiv 2603.06578, section 2.2.
+    """
+    for scored_epochs in predictions.scores_by_labels:
+        correct = [scored.correct for scored in scored_epochs]
+        for subset in (WHOLE, *_labelled_subset(scored_epochs), *scored_epochs[0].reported):
+            yield from map(_with_title, _epoch_estimates(predictions, "acc1", scored_epochs, correct, subset))
+
+
+def top5(predictions: Classification) -> Iterator[Estimate]:
+    """Yield `acc5`, the proportion of images with a correct class among the five best.
+
+    Of ranked answers that are fewer, as many count as there are, with a note. Nothing is yielded if each image has one
+    answer alone, or if fewer than five classes could be ranked.
+    """
+    for scored_epochs in predictions.scores_by_labels:
+        correct = [scored.correct5 for scored in scored_epochs if scored.correct5 is not None]
+        for subset in (WHOLE, *_labelled_subset(scored_epochs)) if correct else ():
+            yield from map(_with_title, _epoch_estimates(predictions, "acc5", scored_epochs, correct, subset))
+
+
+def strict_top1(predictions: Classification) -> Iterator[Estimate]:
+    """Yield `acc1_strict`, the proportion of correct text answers under the strict parser."""
+    for scored_epochs in predictions.scores_by_labels:
+        correct = [scored.strict for scored in scored_epochs if scored.strict is not None]
+        for subset in (WHOLE, *_labelled_subset(scored_epochs)) if correct else ():
+            yield from _epoch_estimates(predictions, "acc1_strict", scored_epochs, correct, subset)
+
+
+def mean_per_class_recall(predictions: Classification) -> Iterator[Estimate]:
+    """Yield `mean_per_class_recall` over the images with a single label."""
+    for scored_epochs in predictions.scores_by_labels:
+        if predictions.name_of("mean_per_class_recall"):
+            labels, correct = scored_epochs[0].labels, scored_epochs[0].correct
+            classes, seed = predictions.targets.classes, predictions.targets.seed
+            yield _recall_estimate(
+                labels.name,
+                correct,
+                scored_epochs[0].single_labels,
+                classes,
+                bootstrap_counts(len(correct), RESAMPLES, seed),
+            )
+
+
+def mean_average_precision(predictions: ClassPredictions) -> Iterator[Estimate]:
+    """Yield `mean_average_precision` for data whose own labels are several an image; nothing without scores.
+
+    Data with one label an image, such as ImageNet, have none, even under a label set with several labels an image.
+    """
+    label_sets = [scored.labels for (scored,) in predictions.scores_by_labels]
+    for labels in () if any(labels.original for labels in label_sets) else label_sets:
+        if labels.name == MULTILABEL and predictions.scores.shape[1]:
+            scores = np.where(predictions.answered[:, None], predictions.scores, np.nan)
+            yield _average_precision_estimate(labels, scores, predictions.targets.seed)
+
+
+def _average_precision_estimate(labels: LabelSet, scores: Floats, seed: int) -> Estimate:
+    """Return the mean average precision of scores (n, classes), with the bootstrap interval over images."""
+    rows, indices = np.nonzero(labels.labels >= 0)
+    relevant = np.zeros(scores.shape, bool)
+    relevant[rows, labels.labels[rows, indices]] = True
+    scores = np.where(labels.annotated[:, None], scores, np.nan)
+
+    @cache  # for the interval and the evidence
+    def bootstrap() -> Float64s:
+        samples = bootstrap_counts(len(scores), RESAMPLES, seed)
+        return mean_average_precision_bootstrap(scores, relevant, samples)
+
+    return Estimate(
+        name="mean_average_precision",
+        labels=labels.name,
+        value=mean_precision(scores, relevant),
+        n=int((~np.isnan(scores).all(axis=1)).sum()),
+        interval=percentile_interval(bootstrap()),
+        method="bootstrap",
+        higher_is_better=True,
+        bootstrap=bootstrap,
+    )
+
+
+def out_of_prompt(predictions: Classification) -> Iterator[Estimate]:
+    """Yield `oop`, the proportion of answers that are out of the prompt, and the proportion of each kind among them.
+
+    If these answers are mapped to classes, `oop_mapped` is the proportion of them that is correct.
+
+    Source: arXiv 2603.06578, Tables 5, 15 and 16.
+    """
+    for scored_epochs in predictions.scores_by_labels:
+        for subset in (WHOLE, *scored_epochs[0].reported):
+            yield from _out_of_prompt_estimates(predictions, scored_epochs, subset)
+
+
+def confidence(predictions: ClassPredictions) -> Iterator[Estimate]:
+    """Yield calibration error, Brier score and the area under accuracy by coverage, if scores are logits.
+
+    Images without a parsed answer have no confidence and are not in `n`.
+    """
+    confidences = predictions.confidences
+    if confidences is None:
+        return
+    by_labels = [scored_epochs[0] for scored_epochs in predictions.scores_by_labels]
+    resampled = confidence_bootstraps(confidences, [scored.correct for scored in by_labels], predictions.targets.seed)
+    for scored, (bootstrap, column) in zip(by_labels, resampled, strict=True):
+        yield from _confidence_estimates(scored.labels.name, bootstrap, column)
+
+
+def proper_scores(predictions: ClassPredictions) -> Iterator[Estimate]:
+    """Yield `log_score` and `target_brier` of the labels of each image under the first label set.
+
+    Images without a label or an answer do not count. Nothing is yielded if scores are no probabilities.
+    """
+    logits = predictions.logits
+    if logits is None:
+        return
+    for (scored,) in predictions.scores_by_labels[:1]:
+        labels = np.where(scored.labels.annotated[:, None], scored.admissible, -1)
+        scores = log_scores(logits, labels, predictions.softmax_sums)
+        counted = np.where(predictions.answered & ~np.isnan(scored.correct), scores, np.nan)
+        yield from score_estimates(scored.labels.name, counted)
+
+
+def answer_log_probability(predictions: Classification) -> Iterator[Estimate]:
+    """Yield `answer_log_prob`, the mean log-probability of the answers as whole responses, if the model gives it.
+
+    It has no direction, since the answer may be wrong. The protocol posterior has the log score of the right class.
+    """
+    texts = predictions.epochs[0].texts
+    if texts is None or texts.log_probabilities is None:
+        return
+    known = texts.log_probabilities[~np.isnan(texts.log_probabilities)]
+    yield Estimate(
+        name="answer_log_prob",
+        value=float(known.mean()) if len(known) else None,
+        n=len(known),
+        interval=t_interval(known) if len(known) > 1 else None,
+        method="student",
+    )
+
+
+def label_agreement(predictions: Classification) -> Iterator[Estimate]:
+    """Yield `intersection`, the proportion of images that are correct under both the first and another label set.
+
+    Source: arXiv 2603.06578, Table 3, Im∩Re.
+    """
+    if isinstance(predictions, ClassPredictions):
+        first, *others = (scored_epochs[0] for scored_epochs in predictions.scores_by_labels)
+        for other in others:
+            names = f"{first.labels.name}∩{other.labels.name}"
+            yield _accuracy_estimate("intersection", names, correct_under_both(first.correct, other.correct))
+
+
+def _labelled_subset(scored_epochs: Sequence[ScoredLabels]) -> tuple[str, ...]:
+    """Return the subset of the images with a label, or nothing if every image that counts has one."""
+    whole = min(_count_known(scored.correct) for scored in scored_epochs)
+    part = min(_count_known(_mask_outcomes(scored.correct, scored.categories[LABELLED])) for scored in scored_epochs)
+    return (LABELLED,) if scored_epochs[0].counts_empty and part < whole else ()
+
+
+def _count_known(outcomes: Float64s) -> int:
+    """Return the number of outcomes (n,) that are not NaN."""
+    return int((~np.isnan(outcomes)).sum())
+
+
+def _mask_outcomes(outcomes: Float64s, mask: Bools) -> Float64s:
+    """Return the outcomes (n,) of the images of a mask, NaN for the others."""
+    return np.where(mask, outcomes, np.nan)
+
+
+def _accuracy_estimate(name: str, labels: str, correct: Float64s, subset: str = WHOLE) -> Estimate:
+    """Return the accuracy of outcomes (n,) of 1, 0 and NaN, with Wilson's interval."""
+    return replace(proportion(name, labels, correct, subset), higher_is_better=True, correct=correct)
+
+
+def proportion(name: str, labels: str, values: Float64s, subset: str = WHOLE) -> Estimate:
+    """Return the proportion of ones among values (n,) of 1, 0 and NaN, with Wilson's interval and no direction."""
+    known = values[~np.isnan(values)]
+    hits, n = int(known.sum()), len(known)
+    return Estimate(
+        name=name,
+        labels=labels,
+        subset=subset,
+        value=accuracy(values) if n else None,
+        n=n,
+        interval=wilson(hits, n) if n else None,
+        method="wilson",
+    )
+
+
+def _with_title(estimate: Estimate) -> Estimate:
+    """Return the estimate with the title of its row in the terminal; only all and all labelled images have rows."""
+    return replace(estimate, title=estimate.labels if estimate.subset in (WHOLE, LABELLED) else "")
+
+
+def _epoch_estimates(
+    predictions: Classification,
+    name: str,
+    scored_epochs: Sequence[ScoredLabels],
+    outcomes: Sequence[Float64s],
+    subset: str,
+    make: Callable[[str, str, Float64s, str], Estimate] = _accuracy_estimate,
+) -> Iterator[Estimate]:
+    """Yield a proportion over the images of a subset, averaged over epochs; nothing if it has no name."""
+    if name := predictions.name_of(name):
+        parts = [
+            _mask_outcomes(values, scored.categories[subset])
+            for values, scored in zip(outcomes, scored_epochs, strict=True)
+        ]
+        estimates = [make(name, scored_epochs[0].labels.name, part, subset) for part in parts]
+        yield mean_over_epochs(estimates, np.stack(parts, axis=1), predictions.targets.seed)
+
+
+def mean_over_epochs(estimates: Sequence[Estimate], outcomes: Float64s, seed: int) -> Estimate:
+    """Return the mean over R epochs of outcomes (n, R), with its interval over images.
+
+    The epochs of an image are one cluster, since they are not independent samples of images. `epochs_interval` is
+    Student's interval of the mean, in which the images are fixed: arXiv 2603.06578, Tables 7, 17 and 19,
+    mean ± t(R - 1) s / √R.
+    """
+    first, values = estimates[0], [estimate.value for estimate in estimates if estimate.value is not None]
+    if len(estimates) == 1 or not values:
+        return first
+    value = float(np.mean(values))
+    return replace(
+        first,
+        value=value,
+        n=min(estimate.n for estimate in estimates),  # an error in one epoch excludes the image
+        interval=_clustered_interval(value, outcomes),
+        method="clustered wilson",
+        correct=None,
+        bootstrap=None if first.correct is None else partial(_bootstrap_epoch_means, outcomes, seed),
+        epochs_interval=t_interval(values) if len(values) > 1 else None,
+    )
+
+
+def _bootstrap_epoch_means(outcomes: Float64s, seed: int) -> Float64s:
+    """Return the mean over epochs of the shares (RESAMPLES,) of resamples of images, of outcomes (n, R)."""
+    counted = ~np.isnan(outcomes)
+    shares: Float64s = unit_bootstrap_shares(np.where(counted, outcomes, 0), counted, RESAMPLES, seed)
+    return np.asarray(shares.mean(axis=1))
+
+
+def _clustered_interval(value: float, outcomes: Float64s) -> Interval | None:
+    """Return Wilson's interval of a mean of outcomes (n, R) of n images, with their effective sample size."""
+    if np.isnan(outcomes).all():
+        return None
+    images = np.repeat(np.arange(len(outcomes)), outcomes.shape[1])
+    return effective_wilson(value, effective_sample_size(outcomes.ravel(), images))
+
+
+def _recall_estimate(
+    labels: str, correct: Float64s, of_class: Ints, classes: int, samples: BootstrapSamples
+) -> Estimate:
+    """Return mean per-class recall, of outcomes (n,) and classes (n,), -1 for an image that does not count."""
+    kept = (of_class >= 0) & ~np.isnan(correct)
+    n = int(kept.sum())
+    return Estimate(
+        name="mean_per_class_recall",
+        labels=labels,
+        subset=SINGLE_LABEL,
+        value=mean_recall(correct[kept], of_class[kept], classes) if n else None,
+        n=n,
+        interval=stratified_interval(correct[kept], of_class[kept]) if n else None,
+        method="stratified",
+        higher_is_better=True,
+        bootstrap=lambda: mean_per_class_recall_bootstrap(correct, of_class, classes, samples),
+    )
+
+
+def _out_of_prompt_estimates(
+    predictions: Classification, scored_epochs: Sequence[ScoredLabels], subset: str
+) -> Iterator[Estimate]:
+    """Yield the proportion of answers out of the prompt in a subset, and of each kind among them."""
+    texts = [
+        epoch.texts for epoch in predictions.epochs if epoch.texts is not None and epoch.texts.out_of_prompt is not None
+    ]
+    if not texts or texts[0].out_of_prompt is None:
+        return
+    kinds = np.array(texts[0].out_of_prompt)
+    first, labels = scored_epochs[0], scored_epochs[0].labels.name
+    if texts[0].is_mapped:
+        right = _mask_outcomes(np.where(kinds != "", first.correct, np.nan), first.categories[subset])
+        yield proportion("oop_mapped", labels, right, subset)
+        return
+    out = [
+        _mask_outcomes(np.array([kind != "" for kind in epoch.texts.out_of_prompt or ()], np.float64), epoch.answered)
+        for epoch in predictions.epochs
+        if epoch.texts is not None
+    ]
+    yield from _epoch_estimates(predictions, "oop", scored_epochs, out, subset, proportion)
+    for kind in KINDS_OUT_OF_PROMPT:
+        if name := predictions.name_of(f"oop_{kind.lower()}"):
+            chosen = (kinds != "") & first.categories[subset] & predictions.epochs[0].answered
+            yield proportion(name, labels, (kinds[chosen] == kind).astype(np.float64), subset)
+
+
+def _confidence_estimates(labels: str, resampled: ConfidenceBootstrap, column: int) -> list[Estimate]:
+    """Return `ece`, `brier` and `accuracy_coverage_auc` of confidences and one column of outcomes."""
+    confidences, correct = resampled.confidences, resampled.correct[:, column]
+    n = int((~np.isnan(confidences) & ~np.isnan(correct)).sum())
+    estimate = partial(Estimate, labels=labels, n=n)
+    return [
+        estimate(
+            name="ece",
+            value=calibration_error(confidences, correct) if n else None,
+            interval=calibration_error_interval(confidences, correct),
+            method="folded normal",
+            higher_is_better=False,
+            bootstrap=lambda: resampled.calibration_error[:, column],
+        ),
+        estimate(
+            name="brier",
+            value=brier_score(confidences, correct) if n else None,
+            interval=brier_interval(confidences, correct),
+            method="student",
+            higher_is_better=False,
+            bootstrap=lambda: resampled.brier_score[:, column],
+        ),
+        estimate(
+            name="accuracy_coverage_auc",
+            value=coverage_auc(confidences, correct) if n else None,
+            interval=accuracy_coverage_area_interval(confidences, correct),
+            method="effective wilson",
+            higher_is_better=True,
+            bootstrap=lambda: resampled.area[:, column],
+        ),
+    ]

@@ -1,0 +1,227 @@
+"""Closed world: the prompt lists the classes; an answer is correct, wrong, out of the prompt, or unparsed.
+
+If a response ended at the token limit, a name counts if its JSON value or its line is complete; without JSON it must
+also be a name of the list. Other names are truncated.
+"""
+
+from collections.abc import Mapping
+
+from eyechart.classification.answers.class_lists import shown_class_list
+from eyechart.classification.answers.class_mapping import map_to_classes
+from eyechart.classification.answers.class_predictions import (
+    Classification,
+    ClassPredictions,
+    EpochPredictions,
+    Targets,
+)
+from eyechart.classification.answers.image_batches import (
+    ParsedAnswer,
+    build_requests,
+    closed_world_prompt,
+    format_class_list,
+    split_by_image,
+    wants_json,
+)
+from eyechart.classification.answers.out_of_prompt import match_exactly, out_of_prompt_kinds
+from eyechart.classification.protocols.posterior import predict_constrained
+from eyechart.classification.protocols.text_options import (
+    ANSWER,
+    EPOCHS,
+    MAPPED,
+    REQUEST_OPTIONS,
+    is_valid,
+    unused_options,
+)
+from eyechart.classification.text_answers import AnswerCollector
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.data.imagenet.names import has_imagenet_classes
+from eyechart.data.labels.class_names import load_class_names
+from eyechart.models.types import Usage
+from eyechart.parsers import class_name, compat, json_answers, number
+from eyechart.protocol.base import Protocol
+from eyechart.protocol.context import Context, ask, missing_scores_reason
+from eyechart.protocol.options import OptionValues
+from eyechart.protocol.prompts import Prompt
+
+NONE = -1
+
+
+class ClosedWorld(Protocol[Classification]):
+    """The prompt lists all class names. An answer that is none of them is out of the prompt and counts as wrong."""
+
+    name = "closed_world"
+    source = "arXiv 2603.06578"
+    requires = ("generator",)
+    replays = "closed_world"
+    options = (ANSWER, *REQUEST_OPTIONS, EPOCHS)
+
+    def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:
+        """Return the options that have no effect together with the others."""
+        return unused_options(options, replayed=replayed)
+
+    def is_valid(self, options: OptionValues) -> bool:
+        """Return whether the options can be combined."""
+        return is_valid(options)
+
+    def unavailable(self, context: Context) -> str:
+        """Return why the model cannot score names, "" if it can or need not."""
+        return missing_scores_reason(context) if context.options["answer"] == "constrained" else ""
+
+    def prompt_slots(self, text: str, variant: Mapping[str, str], dataset: Dataset | None) -> dict[str, str]:
+        """Return the list of class names."""
+        return shown_class_list(text, variant, dataset)
+
+    def predict(self, context: Context) -> Classification:
+        """Predict the class of every image, in as many epochs as requested."""
+        if context.options["answer"] == "constrained":
+            return predict_constrained(context)
+        times = int(context.options["epochs"])
+        epochs = tuple(_predict_epoch(context, number) for number in range(times))
+        renamed = {"acc1": "repeated_acc", "oop": "repeated_oop"}
+        return epochs[0] if times == 1 else EpochPredictions(epochs, renamed, Targets.from_context(context))
+
+
+def _predict_epoch(context: Context, number: int) -> ClassPredictions:
+    """Return the predictions of one epoch."""
+    prompt, collector, usage = _ask_and_parse(context, number)
+    return collector.to_predictions(
+        context, usage, _prompt_variant(context, prompt), _find_out_of_prompt(context, collector)
+    )
+
+
+class ClosedWorldPlus(Protocol[ClassPredictions]):
+    """CW+: the answers of the closed world, with those out of the prompt mapped to the nearest class."""
+
+    name = "closed_world_plus"
+    source = "arXiv 2603.06578"
+    requires = ("generator",)
+    replays = "closed_world"
+    options = (ANSWER, *REQUEST_OPTIONS, *MAPPED)
+
+    def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:
+        """Return the options that have no effect together with the others."""
+        return unused_options(options, replayed=replayed)
+
+    def is_valid(self, options: OptionValues) -> bool:
+        """Return whether the options can be combined."""
+        return is_valid(options)
+
+    def unavailable(self, context: Context) -> str:
+        """Return why the model cannot score names, "" if it can or need not."""
+        return missing_scores_reason(context) if context.options["answer"] == "constrained" else ""
+
+    def prompt_slots(self, text: str, variant: Mapping[str, str], dataset: Dataset | None) -> dict[str, str]:
+        """Return the list of class names."""
+        return shown_class_list(text, variant, dataset)
+
+    def predict(self, context: Context) -> ClassPredictions:
+        """Return the predictions of the closed world, with answers out of the prompt mapped to classes."""
+        if context.options["answer"] == "constrained":
+            return predict_constrained(context)
+        prompt, collector, usage = _ask_and_parse(context, 0)
+        out = _find_out_of_prompt(context, collector)
+        rows = [row for row, kind in enumerate(out) if kind]
+        for row, index in zip(rows, map_to_classes(context, [collector.completions[row] for row in rows]), strict=True):
+            collector.classes[row] = index
+        return collector.to_predictions(context, usage, _prompt_variant(context, prompt), out, is_mapped=True)
+
+
+def _ask_and_parse(context: Context, epoch: int) -> tuple[Prompt, AnswerCollector, Usage]:
+    """Send the requests of an epoch that have no stored response, and return the prompt, parsed answers and usage."""
+    answer = context.options["answer"]
+    own = closed_world_prompt(answer, structured=context.options["structured_output"] == "enforced")
+    prompt = context.select_prompt(own)
+    batch = build_requests(
+        context,
+        "closed_world",
+        prompt,
+        prompt.fill(class_list=format_class_list(context.candidate_names, answer)),
+        epoch,
+    )
+    responses, collector = ask(context, batch), AnswerCollector(len(context.dataset))
+    for parsed in split_by_image(batch, responses.responses, json=_is_json(context, prompt)):
+        collect(context, collector, parsed)
+    return prompt, collector, responses.usage
+
+
+def _is_json(context: Context, prompt: Prompt) -> bool:
+    """Return whether responses are JSON."""
+    return wants_json(prompt) or context.options["structured_output"] == "enforced"
+
+
+def collect(context: Context, collector: AnswerCollector, parsed: ParsedAnswer) -> None:
+    """Add the answer of one image, with the class that it names."""
+    collector.set_position(parsed.row, parsed.request, parsed.position)
+    text = parsed.strict if context.options["parser"] == "strict" else parsed.lenient
+    collector.completions[parsed.row] = parsed.completion if text is None else text
+    if parsed.error:
+        collector.errors[parsed.row] = parsed.error
+        return
+    if text is None:
+        collector.unparsed.add(parsed.row)
+    collector.strict_classes[parsed.row] = _to_class(context, parsed.strict, "strict")
+    collector.classes[parsed.row] = _to_class(context, text, context.options["parser"])
+    if parsed.truncated and collector.classes[parsed.row] == NONE:
+        collector.unparsed.add(parsed.row)
+        collector.truncated.add(parsed.row)
+
+
+def _to_class(context: Context, text: str | None, parser: str) -> int:
+    """Return the class that a text names under a parser, -1 for none."""
+    if text is None:
+        return NONE
+    index = _parse_id(context, text, parser) if context.options["answer"] == "id" else parse_name(context, text, parser)
+    return NONE if index is None else context.candidate_classes[index]
+
+
+def parse_name(context: Context, text: str, parser: str) -> int | None:
+    """Return the index of a name in the list, None if it is not listed; the first of equal names."""
+    if parser == "authors":
+        return compat.parse_authors_name(text, context.candidate_names)
+    result = class_name.parse(text, context.candidate_names)
+    exact = int(match_exactly([text], context.candidate_names)[0])
+    index = result.strict if parser == "strict" else result.lenient
+    return index if index is not None else exact if exact >= 0 else None
+
+
+def _parse_id(context: Context, text: str, parser: str) -> int | None:
+    """Return the index that a number states, None if it is not listed; the lenient parser accepts a name, too."""
+    result = number.parse(text)
+    index = result.strict if parser != "lenient" else result.lenient
+    if index is None:
+        return parse_name(context, text, parser) if parser == "lenient" else None
+    return index if 0 <= index < len(context.candidate_names) else None
+
+
+def _find_out_of_prompt(context: Context, collector: AnswerCollector) -> tuple[str, ...]:
+    """Return for each image the kind of an answer that is out of the prompt, "" for other answers."""
+    kinds = [""] * collector.size
+    outside = [
+        row
+        for row in range(collector.size)
+        if collector.requests[row] >= 0
+        and collector.classes[row] < 0
+        and row not in collector.errors
+        and row not in collector.unparsed
+    ]
+    known = load_class_names("openai").names if has_imagenet_classes(context.dataset) else ()
+    listed = (
+        match_exactly([collector.completions[row] for row in outside], context.candidate_names) >= 0
+    )  # the parser did not accept it
+    unlisted = [row for row, is_listed in zip(outside, listed.tolist(), strict=True) if not is_listed]
+    unlisted_kinds = out_of_prompt_kinds(
+        [collector.completions[row] for row in unlisted], context.candidate_names, known
+    )
+    for row, kind in [*((row, "Wrong") for row in outside), *zip(unlisted, unlisted_kinds, strict=True)]:
+        kinds[row] = kind
+    return tuple(kinds)
+
+
+def _prompt_variant(context: Context, prompt: Prompt) -> dict[str, str]:
+    """Return the options, the prompt, and the parsers with their versions."""
+    versions = [("class_name", class_name.VERSION)]
+    if context.options["answer"] == "id":
+        versions = [("number", number.VERSION), *versions]
+    if _is_json(context, prompt):
+        versions = [("json_answers", json_answers.VERSION), *versions]
+    return context.variant(prompt, ", ".join(f"{name} {version}" for name, version in versions))

@@ -1,0 +1,206 @@
+"""k nearest neighbours in an encoder's space: `knn[ENCODER,k=11,support=imagenet/sample-near,weights=uniform]`.
+
+The encoder is any image encoder, such as `knn[timm[vit_large_patch16_dinov3]]`; the support split has the labels. The
+features of both splits are stored, so that another k needs no inference.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from hashlib import sha256
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.classification.answers.class_predictions import ClassPredictions, Targets, make_predictions
+from eyechart.classification.protocols.nearest import SelectedRows, Vectors, find_nearest
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.errors import DataError, SpecError
+from eyechart.inference.requests.row_requests import EncodeImages
+from eyechart.inference.runner.runner import Runner
+from eyechart.models import options
+from eyechart.models.model_option import AnyOption
+from eyechart.models.registry import create_model, find_backend
+from eyechart.models.spec import ModelSpec, parse_spec
+from eyechart.models.types import Floats, Identity, Neighbours
+from eyechart.protocol.base import Protocol
+from eyechart.protocol.context import Context
+
+Weights = Literal["uniform", "cosine"]
+_CELLS = 2**22  # votes that are counted at a time
+
+
+ENCODER = options.words("encoder", "image encoder, also as the first argument", "timm[]", "model")
+K = options.whole_number("k", "number of neighbours that vote", 11)
+SUPPORT = options.words(
+    "support", "split with the labelled images, as benchmark/split", "imagenet/sample-near", "benchmark/split"
+)
+WEIGHTS = options.choice(
+    "weights", "uniform counts the votes, cosine adds up their similarities", get_args(Weights), "uniform"
+)
+
+
+class KnnModel(Neighbours):
+    """An image encoder with a support split, whose labelled images vote."""
+
+    declared_options: ClassVar[tuple[AnyOption, ...]] = (ENCODER, K, SUPPORT, WEIGHTS)
+
+    def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
+        spec.check(arguments=1, options=options.names_of(self.declared_options))
+        self.spec = spec
+        self.k = K.read(spec)
+        self.weights = WEIGHTS.read(spec)
+        self.support_split = _split(spec)
+        self.encoder = _encoder(spec, device, offline)
+        self.device = device
+        self.batch_size: int = self.encoder.batch_size
+        self.owner: str = self.encoder.owner
+
+    @property
+    def loads(self) -> int:  # type: ignore[override]  # that of its encoder
+        """The number of times that the encoder's weights were loaded."""
+        return int(self.encoder.loads)
+
+    @property
+    def model_note(self) -> str:
+        """What a reader needs to know of the encoder."""
+        return str(self.encoder.model_note)
+
+    @cached_property
+    def identity(self) -> Identity:
+        """The identity of the encoder, with the settings of the vote."""
+        encoder: Identity = self.encoder.identity
+        vote = {"k": self.k, "weights": self.weights, "support": "/".join(self.support_split)}
+        return Identity(
+            backend="knn",
+            name=f"{encoder.name} k={self.k}",
+            weights_sha256=encoder.weights_sha256,
+            revision=encoder.revision,
+            dtype=encoder.dtype,
+            device=encoder.device,
+            processor={"image": encoder.processor, "vote": vote},
+            libraries=encoder.libraries,
+        )
+
+
+def _encoder(spec: ModelSpec, device: str, offline: bool) -> Any:
+    encoder = parse_spec(spec.arguments[0] if spec.arguments else ENCODER.read(spec))
+    if "image_encoder" not in find_backend(encoder).capabilities:
+        raise SpecError(f"'{spec}': {encoder} does not encode images. Use an encoder, such as knn[timm[resnet50]].")
+    return create_model(encoder, device=device, offline=offline)
+
+
+def _split(spec: ModelSpec) -> tuple[str, str]:
+    benchmark, slash, split = SUPPORT.read(spec).partition("/")
+    if not (benchmark and slash and split):
+        raise SpecError(
+            f"'{spec}' has support={spec.options['support']}. Expected benchmark/split, such as {SUPPORT.default}."
+        )
+    return benchmark, split
+
+
+class KNearestNeighbours(Protocol[ClassPredictions]):
+    """The k nearest images of a labelled split vote for the class of an image."""
+
+    name = "knn"
+    requires = ("neighbours",)
+
+    def unavailable(self, context: Context) -> str:
+        """Return that a split cannot be its own support, "" if it is another split."""
+        model = context.neighbours
+        split = (context.dataset.benchmark, context.dataset.split)
+        same = split == model.support_split
+        return f"{'/'.join(split)} is the support split: every image would vote for itself" if same else ""
+
+    def predict(self, context: Context) -> ClassPredictions:
+        """Return the votes of the support split."""
+        model = context.neighbours
+        support = context.open_whole_split(*model.support_split)
+        return replace(
+            knn_predictions(context.runner, model, context.dataset, support), targets=Targets.from_context(context)
+        )
+
+
+def knn_predictions(runner: Runner, model: Neighbours, dataset: Dataset, support: Dataset) -> ClassPredictions:
+    """Return votes of the nearest images of a support split."""
+    support_features, features = (runner.run(EncodeImages(), model.encoder, split) for split in (support, dataset))
+    labelled = [index for index, row in enumerate(support.selected) if support.index[row].label >= 0]
+    usable = [index for index in labelled if index not in support_features.errors]
+    labels = np.array([support.index[support.selected[index]].label for index in usable], np.int64)
+    scores = np.full((len(dataset), dataset.classes), np.nan, np.float32)
+    rows = [row for row in range(len(dataset)) if row not in features.errors]
+    if rows:
+        queries = SelectedRows(features.values, np.array(rows, np.int64))
+        voters = SelectedRows(support_features.values, np.array(usable, np.int64))
+        scores[rows] = knn_scores(queries, voters, labels, dataset.classes, model.k, model.weights, model.device)
+    variant = {"k": str(model.k), "support": f"{support.benchmark}/{support.split}", "weights": model.weights}
+    predictions = make_predictions(dataset, scores, features, variant | _support_variant(support, usable))
+    return replace(predictions, votes=True)
+
+
+def _support_variant(support: Dataset, indices: Sequence[int]) -> dict[str, str]:
+    """Return the number of voting images, and a sha256 of their keys, bytes and labels, for the record."""
+    rows = [support.index[support.selected[index]] for index in indices]
+    lines = (f"{row.key}\t{row.sha256}\t{row.label}\n" for row in rows)
+    return {"support_n": str(len(rows)), "support_sha256": sha256("".join(lines).encode()).hexdigest()[:12]}
+
+
+def knn_scores(
+    queries: Vectors,
+    support: Vectors,
+    labels: NDArray[np.int64],
+    classes: int,
+    k: int = 11,
+    weights: str = "uniform",
+    device: str = "cpu",
+) -> Floats:
+    """Return each class's votes among the k nearest supports by cosine, of shape (n, classes).
+
+    `queries` has shape (n, d), `support` (m, d) and `labels` (m,), classes from 0. `uniform` counts votes; ties
+    are decided by the similarity of the voters (less than one vote in total), then by the class index. `cosine` adds
+    similarities instead. A class without a vote has -inf. Of equally near supports the first ones vote; with m < k all
+    vote. `device` is torch's name of the device that finds them; it changes no score.
+
+    Raises DataError for labels outside 0..classes-1, a support of another length, an empty support; ValueError for
+    k < 1 or unknown weights.
+
+    Source: k = 11 by cosine is the k-NN row for DINOv3 in arXiv 2603.06578; weighting by similarity follows Wu et al.
+    2018, "Unsupervised Feature Learning via Non-Parametric Instance Discrimination", section 3.4, without temperature.
+
+    >>> support = np.array([[1, 0], [0.9, 0.1], [0, 1]], np.float32)
+    >>> votes = knn_scores(np.array([[1, 0]], np.float32), support, np.array([2, 0, 1]), classes=3, k=3)
+    >>> votes.round().tolist(), votes.argmax()
+    ([[1.0, 1.0, 1.0]], np.int64(2))
+    """
+    _check(support, labels, classes, k, weights)
+    nearest = find_nearest(queries, support, min(k, len(labels)), device)
+    scores, rows = np.zeros((len(queries), classes), np.float32), max(1, _CELLS // classes)
+    for start in range(0, len(queries), rows):
+        some = slice(start, start + rows)
+        scores[some] = _votes(nearest.cosines[some], labels[nearest.indices[some]], classes, weights)
+    return scores
+
+
+def _check(support: Vectors, labels: NDArray[np.int64], classes: int, k: int, weights: str) -> None:
+    if k < 1 or weights not in get_args(Weights):
+        raise ValueError(f"k-NN needs k of at least 1 and weights uniform or cosine; got k={k}, weights={weights}.")
+    if not len(support) or len(support) != len(labels):
+        raise DataError(
+            f"The support split gives {len(support)} features and {len(labels)} labels; use labelled images."
+        )
+    if labels.min() < 0 or labels.max() >= classes:
+        raise DataError(f"The support split has labels {labels.min()} to {labels.max()}, expected 0 to {classes - 1}.")
+
+
+def _votes(cosines: NDArray[np.float64], labels: NDArray[np.int64], classes: int, weights: str) -> Floats:
+    n, k = cosines.shape
+    steps = 2.0 ** (51 - k.bit_length())  # in 1: sums of k cosines in whole steps are exact in any order of the voters
+    counts, sums = np.zeros((n, classes)), np.zeros((n, classes))
+    at = (np.arange(n)[:, None], labels)
+    np.add.at(counts, at, 1)
+    np.add.at(sums, at, np.rint(cosines * steps))
+    similarity = sums / steps
+    # the second term decides ties only: cosines lie in -1..1, so k of these add up to less than half a vote
+    votes = similarity if weights == "cosine" else counts + (similarity + counts) / (4 * k + 2)
+    return np.where(counts > 0, votes, -np.inf).astype(np.float32)

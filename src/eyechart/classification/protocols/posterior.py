@@ -1,0 +1,112 @@
+"""The exact posterior of a language model over class names, and the name with the highest probability."""
+
+import json
+from collections.abc import Mapping
+
+import numpy as np
+
+from eyechart.classification.answers.class_lists import shown_class_list
+from eyechart.classification.answers.class_predictions import ClassPredictions, Targets
+from eyechart.classification.answers.image_batches import (
+    closed_world_prompt,
+    format_class_list,
+    request_parts,
+    wants_json,
+)
+from eyechart.classification.text_answers import AnswerCollector
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.errors import ModelError, SpecError
+from eyechart.inference.requests.row_requests import BestChoice, ScoreChoices
+from eyechart.inference.store.arrays import CachedArray
+from eyechart.models.registry import SCORERS, scoring_obstacle
+from eyechart.models.types import Scorer, Usage
+from eyechart.protocol.base import Protocol
+from eyechart.protocol.context import Context, missing_scores_reason
+from eyechart.protocol.options import PROMPT
+from eyechart.protocol.prompts import Prompt
+
+
+class Posterior(Protocol[ClassPredictions]):
+    """The log-probability of every class name as the complete answer to the prompt of the closed world."""
+
+    name = "posterior"
+    requires = ("scorer",)
+    options = (PROMPT,)
+
+    def unavailable(self, context: Context) -> str:
+        """Return why the model has no log-probabilities, "" if it has them."""
+        return missing_scores_reason(context)
+
+    def prompt_slots(self, text: str, variant: Mapping[str, str], dataset: Dataset | None) -> dict[str, str]:
+        """Return the list of class names."""
+        return shown_class_list(text, variant, dataset)
+
+    def predict(self, context: Context) -> ClassPredictions:
+        """Score every class name, given the image and the prompt."""
+        prompt = context.select_prompt(closed_world_prompt())
+        cached = score_names(context, prompt, ScoreChoices)
+        scores = np.full((len(context.dataset), context.dataset.classes), -np.inf, np.float32)
+        scores[:, list(context.candidate_classes)] = cached.values if cached.values.shape[1] else np.nan
+        scores[list(cached.errors)] = np.nan
+        return ClassPredictions(
+            keys=context.dataset.keys,
+            scores=scores,
+            errors=cached.errors,
+            variant=context.variant(prompt, "none"),
+            batch_notes=cached.notes,
+            targets=Targets.from_context(context),
+            calibrated=True,
+        )
+
+
+def predict_constrained(context: Context) -> ClassPredictions:
+    """Return predictions of the closed world with the most probable name as answer; none is out of the prompt."""
+    if context.images_per_request > 1:
+        raise SpecError(
+            f"{context.flag('answer')} needs one image per request, not {context.images_per_request}. "
+            f"Use {context.flag('images_per_request', '1')}."
+        )
+    if context.options.get("epochs", "1") != "1":
+        raise SpecError(
+            f"{context.flag('answer')} computes the same answers in every epoch. Use {context.flag('epochs', '1')}."
+        )
+    prompt = context.select_prompt(closed_world_prompt())
+    cached, collector = score_names(context, prompt, BestChoice), AnswerCollector(len(context.dataset))
+    collector.errors.update(cached.errors)
+    log_probabilities = np.full(collector.size, np.nan)
+    for row in range(collector.size):
+        collector.set_position(row, row, 0)
+        if row not in cached.errors:
+            index, log_probabilities[row] = int(cached.values[row, 0]), cached.values[row, 1]
+            collector.completions[row], collector.classes[row] = (
+                context.candidate_names[index],
+                context.candidate_classes[index],
+            )
+    collector.strict_classes = collector.classes
+    return collector.to_predictions(
+        context,
+        Usage(),
+        context.variant(prompt, "none"),
+        ("",) * collector.size,
+        log_probabilities=log_probabilities,
+    )
+
+
+def score_names(context: Context, prompt: Prompt, kind: type[ScoreChoices | BestChoice]) -> CachedArray:
+    """Return for each image the log-probabilities of all names, or the index of the best name and its own."""
+    model = context.model
+    if not isinstance(model, Scorer):
+        raise ModelError(
+            scoring_obstacle(model.made_from)
+            if model.made_from
+            else f"{model.identity.name} has no log-probabilities of given answers. {SCORERS}"
+        )
+    text = prompt.fill(class_list=format_class_list(context.candidate_names))
+    choices = tuple(_format_answer(prompt, name) for name in context.candidate_names)
+    parts = tuple(request_parts(text, [0], context.options.get("prompt_order", "image-first")))
+    return context.runner.run(kind(parts, choices), model, context.dataset)
+
+
+def _format_answer(prompt: Prompt, name: str) -> str:
+    """Return a name as the complete answer in the format of the prompt."""
+    return json.dumps({"1": name}, ensure_ascii=False) if wants_json(prompt) else name

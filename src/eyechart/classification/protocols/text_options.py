@@ -1,0 +1,120 @@
+"""Options of the classification protocols, and rules for combinations of them."""
+
+from collections.abc import Mapping
+
+from eyechart.data.labels.class_names import load_templates
+from eyechart.models.registry import find_backend
+from eyechart.models.spec import parse_spec
+from eyechart.protocol.options import MAX_TOKENS, PARSER, PROMPT, Option, OptionValues
+
+
+def _check_model(value: str, _: str | None) -> None:
+    """Refuse the specification of a model whose backend is not known."""
+    find_backend(parse_spec(value))
+
+
+def _check_distractors(value: str, root: str | None) -> None:
+    """Refuse what is neither a model nor a file of counts."""
+    if value != "own" and not value.endswith((".csv", ".npy")):
+        _check_model(value, root)
+
+
+def check_templates(value: str, _: str | None) -> None:
+    """Refuse templates that are neither packaged nor a file."""
+    if value != "none":
+        load_templates(value)
+
+
+SHORT: Mapping[str, str] = {  # settings of multiple choice as one types them, and as Table 19 writes them
+    "original+random": "ImGT + random",
+    "original+confusion": "ImGT + confEVA(ImGT)",
+    "original+text": "ImGT + confBERT(ImGT)",
+    "second+confusion": "ReGT + confEVA(ReGT)",
+    "second+text": "ReGT + confBERT(ReGT)",
+    "original+second+random": "ImGT + ReGT + random",
+    "original+second+confusion": "ImGT + ReGT + confEVA(ImGT,ReGT)",
+}
+IMAGES_PER_REQUEST = Option("images_per_request", "number of images in one request", "1", least=1)
+IMAGE_ORDER = Option(
+    "image_order",
+    "which images share a request: random ones, or images of one class",
+    "random",
+    ("random", "same_class"),
+)
+ANSWER = Option(
+    "answer",
+    "form of the answer: a class name, a class id, or constrained: the most probable of all class names",
+    "name",
+    ("name", "id", "constrained"),
+)
+PROMPT_ORDER = Option(
+    "prompt_order",
+    "order of images and text in a request; with text-first, an engine computes the class list once for all requests",
+    "image-first",
+    ("image-first", "text-first"),
+)
+STRUCTURED_OUTPUT = Option(
+    "structured_output",
+    "how answers become JSON: parsed (the prompt asks for JSON), or enforced (by the engine, with a schema)",
+    "parsed",
+    ("parsed", "enforced"),
+)
+EPOCHS = Option(
+    "epochs", "how often each request is repeated, to measure the spread of a model that samples", "1", least=1
+)
+MAPPING = Option(
+    "mapping",
+    "how free text is mapped to a class: by the nearest text embedding, or by the class name that occurs in it",
+    "nearest",
+    ("nearest", "inclusion"),
+)
+TEXT_ENCODER = Option(
+    "text_encoder", "model of the text embeddings, as backend[…]", "sentence[minilm]", check=_check_model
+)
+TEXT_TEMPLATES = Option(
+    "text_templates", "templates for class names and answers before they are embedded: none, 80, 7, 1 or a file",
+    "none", check=check_templates,
+)  # fmt: skip
+SETTING = Option(
+    "setting",
+    "label sets of the correct options (second: the first one beside the original labels) and kind of distractors",
+    "original+random",
+    tuple(SHORT),
+)
+REDRAWN_EPOCHS = Option("epochs", "how often each question is asked, each time with newly drawn options", "31", least=1)
+DISTRACTORS = Option(
+    "distractors",
+    "source of the confusion matrix that gives hard distractors: a model, or a csv or npy file of classes × classes",
+    "own",
+    check=_check_distractors,
+)
+REQUEST_OPTIONS = (IMAGES_PER_REQUEST, IMAGE_ORDER, PROMPT_ORDER, PROMPT, STRUCTURED_OUTPUT, PARSER, MAX_TOKENS)
+MAPPED = (TEXT_ENCODER, MAPPING, TEXT_TEMPLATES)
+
+
+def is_valid(options: OptionValues) -> bool:
+    """Return whether the options can be combined.
+
+    `answer=constrained` needs one image per request, and `parser=mill` reads letters only.
+    """
+    alone = options.get("answer") != "constrained" or options.get("images_per_request") == "1"
+    return alone and (options.get("parser") != "mill" or "structured_output" not in options)
+
+
+def unused_options(options: OptionValues, *, replayed: bool) -> set[str]:
+    """Return the options without an effect; `replayed` means that the answers come from a file."""
+    hardness = options.get("setting", "").rpartition("+")[2]
+    likeliest, included = options.get("answer") == "constrained", options.get("mapping") == "inclusion"
+    idle = {
+        "image_order": options.get("images_per_request") == "1",
+        "parser": likeliest,
+        "max_tokens": likeliest or replayed,
+        "structured_output": likeliest or replayed,
+        "epochs": likeliest or replayed,
+        "prompt_order": replayed,  # how a model is asked, which a file is not
+        "mapping": likeliest,
+        "text_encoder": likeliest or included or hardness in ("random", "confusion"),
+        "text_templates": likeliest or included,
+        "distractors": hardness in ("random", "text"),
+    }
+    return {name for name, is_idle in idle.items() if is_idle}

@@ -1,0 +1,54 @@
+"""Zero-shot classification: the class whose prompts are most similar to the image in the space of an encoder.
+
+Radford et al. 2021, "Learning Transferable Visual Models From Natural Language Supervision", section 3.1.2.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from eyechart.classification.answers.class_predictions import ClassPredictions, Targets, make_predictions
+from eyechart.classification.protocols.published_values import published_result
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.data.labels.class_names import data_templates, load_templates
+from eyechart.inference.requests.class_weights import ClassPrompts, check_weights, cosine_similarity
+from eyechart.inference.requests.row_requests import ClassWeights, EncodeImages, LogitScale
+from eyechart.inference.runner.runner import Runner
+from eyechart.inference.store.arrays import all_failed
+from eyechart.models.spec import ModelSpec
+from eyechart.models.types import Encoder
+from eyechart.protocol.base import Protocol
+from eyechart.protocol.context import Context
+from eyechart.results.records import Metric, Reported
+
+
+class ZeroShot(Protocol[ClassPredictions]):
+    """The predicted class is the one whose prompt embedding is most similar to the image embedding."""
+
+    name = "zero_shot"
+    source = "arXiv 2103.00020"
+    requires = ("encoder",)
+
+    def predict(self, context: Context) -> ClassPredictions:
+        """Predict the class of every image by cosine similarity."""
+        model = context.encoder
+        own = None if context.templates else data_templates(context.dataset)
+        chosen = own or load_templates(context.templates or model.templates)
+        source = f"{chosen.name} ({chosen.sha256[:8]})"
+        wording = ClassPrompts(context.names, chosen.formats, context.names_source, source)
+        predictions = zero_shot(context.runner, model, context.dataset, wording)
+        return replace(predictions, targets=Targets.from_context(context))
+
+    def reported(self, split: str, model: ModelSpec, numbers: Sequence[Metric]) -> Reported | None:
+        """Return the published accuracy of the model, None if there is none."""
+        return published_result(split, model, numbers)
+
+
+def zero_shot(runner: Runner, model: Encoder, dataset: Dataset, wording: ClassPrompts) -> ClassPredictions:
+    """Return the cosine similarity of every image with every class."""
+    features = runner.run(EncodeImages(), model, dataset)
+    weights = runner.run(ClassWeights(wording.names, wording.templates), model)
+    check_weights(model, weights)
+    scores = features.values if all_failed(features) else cosine_similarity(features.values, weights)
+    variant = {"names": wording.names_source, "templates": wording.templates_name}
+    scale = float(runner.run(LogitScale(), model)[0, 0])
+    return replace(make_predictions(dataset, scores, features, variant), scale=scale)

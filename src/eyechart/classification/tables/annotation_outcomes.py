@@ -1,0 +1,196 @@
+"""Outcomes of a second annotation pass: Figure 7 of arXiv 2603.06578."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from eyechart.classification.tables.class_pages import symbol_of
+from eyechart.errors import ReportError
+from eyechart.files.folders import report_folder
+from eyechart.reports.annotation.answer_files import (
+    LABELS,
+    MODEL,
+    AnnotatorChoice,
+    AnswerFile,
+    CategoryCounts,
+    Item,
+    SheetSource,
+    read_answer_file,
+)
+from eyechart.reports.runs import ComparableCases, Runs
+from eyechart.reports.tables.definition import TableDefinition
+from eyechart.reports.tables.selection import Page
+from eyechart.results.frames import with_wilson
+
+PREFERRED, PRESERVED, COMBINED, OTHER = "preferred", "preserved", "combined", "other"
+OUTCOMES = (PREFERRED, PRESERVED, COMBINED, OTHER)
+# Whether a class of the model's is among the chosen ones, and whether one of the labels' is.
+BY_CHOICE: Mapping[tuple[bool, bool], str] = {
+    (True, False): PREFERRED,
+    (False, True): PRESERVED,
+    (True, True): COMBINED,
+    (False, False): OTHER,
+}
+ADDED, REJECTED = f"{PREFERRED} + {COMBINED}", f"{PREFERRED} + {OTHER}"
+SUMS: Mapping[str, tuple[str, str]] = {ADDED: (PREFERRED, COMBINED), REJECTED: (PREFERRED, OTHER)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _SheetPage(Page):
+    """The case whose answers a sheet disputes, and the files of answers to such sheets."""
+
+    source: SheetSource
+    answer_files: tuple[AnswerFile, ...]
+
+
+def _sheet_pages(runs: Runs, labels: str | None) -> list[Page]:
+    """Return a page for each source of sheets with answers."""
+    return [create_page(source, answer_files, runs) for source, answer_files in read_answers(runs, labels)]
+
+
+def create_page(source: SheetSource, answer_files: Sequence[AnswerFile], runs: Runs) -> _SheetPage:
+    """Return the page of one source; its rows are named by their cells."""
+    group = _find_group(source, answer_files, runs)
+    case = next(case for case in group.cases if case.record.case == source.case)
+    context = {"split": group.title, "labels": source.labels, "model": case.model, "protocol": source.protocol}
+    return _SheetPage(
+        cases=(case,), title=group.title, names=pd.DataFrame(index=[0]), labels=source.labels, context=context,
+        notes=(*_outcome_notes(source, answer_files), *group.notes()), source=source, answer_files=tuple(answer_files),
+    )  # fmt: skip
+
+
+def read_answers(runs: Runs, labels: str | None) -> list[tuple[SheetSource, list[AnswerFile]]]:
+    """Return the answer files by source, of all label sets or only the named one."""
+    folders = [report_folder(folder) for folder, _ in runs.sessions]
+    answer_files = [read_answer_file(path, folders) for path in runs.annotations]
+    selected = [(source, files) for source, files in by_source(answer_files).items() if labels in (None, source.labels)]
+    if answer_files and not selected:
+        known = ", ".join(dict.fromkeys(file.key.source.labels for file in answer_files))
+        raise ReportError(f"--labels is '{labels}', and the answers are about {known}. Leave it out, or name that.")
+    return selected
+
+
+def by_source(answer_files: Sequence[AnswerFile]) -> dict[SheetSource, list[AnswerFile]]:
+    """Group answer files by source; raise ReportError if two files answer the same image."""
+    by_source_: dict[SheetSource, list[AnswerFile]] = {}
+    for file in answer_files:
+        files = by_source_.setdefault(file.key.source, [])
+        for other in files:
+            if twice := {*_answered_keys(other)} & {*_answered_keys(file)}:
+                raise ReportError(
+                    f"{other.path} and {file.path} both answer the image {min(twice)}, of {len(twice)} in common. "
+                    "Give one of them, or make a table of each."
+                )
+        files.append(file)
+    return by_source_
+
+
+def _answered_keys(file: AnswerFile) -> Iterator[str]:
+    """Yield the keys of the images with an answer."""
+    return (file.key.items[index].key for index in file.choices)
+
+
+def _answered_items(answer_files: Sequence[AnswerFile]) -> list[tuple[Item, AnnotatorChoice]]:
+    """Return every answered image with what the annotator chose."""
+    return [(file.key.items[index], choice) for file in answer_files for index, choice in file.choices.items()]
+
+
+def _find_group(source: SheetSource, answer_files: Sequence[AnswerFile], runs: Runs) -> ComparableCases:
+    """Return the group of the case, with the same answers, that the sheet was made from."""
+    for group in runs.groups:
+        for case in group.cases:
+            file = case.record.predictions
+            if file and (case.record.case, file.sha256) == (source.case, source.predictions):
+                return group
+    raise ReportError(
+        f"{answer_files[0].path} answers a sheet about {source.case} ({source.protocol}) whose answers have the sha256 "
+        f"{source.predictions[:12]}…, and these runs do not hold them. Name the run that the sheet was made from."
+    )
+
+
+def _classify_choice(item: Item, choice: AnnotatorChoice) -> str:
+    """Return the outcome of one answer; an equivalent of a suggested class counts as that class."""
+    sources = {source for index in choice.selected for source in item.candidates[index - 1].by}
+    return BY_CHOICE[MODEL in sources, LABELS in sources]
+
+
+def outcome_cells(page: Page) -> pd.DataFrame:
+    """Return the outcomes of a page of a sheet."""
+    if not isinstance(page, _SheetPage):
+        raise TypeError(f"The page {page.title} has no answers of annotators.")
+    return count_outcomes(page.source.counts, _answered_items(page.answer_files))
+
+
+def count_outcomes(
+    categories: Sequence[CategoryCounts], answered: Sequence[tuple[Item, AnnotatorChoice]]
+) -> pd.DataFrame:
+    """Return the cells of a row of counts and a row of shares for each category.
+
+    Disputed is a share of all images, answered of the disputed ones, all else of the answered ones.
+    """
+    outcomes = [(item.category, _classify_choice(item, choice)) for item, choice in answered]
+    counts: list[dict[str, Any]] = []
+    for index, category in enumerate(categories):
+        hits = Counter(outcome for name, outcome in outcomes if name == category.category)
+        n = hits.total()
+        numbers = {name: (hits[name], n) for name in OUTCOMES}
+        numbers |= {name: (hits[first] + hits[second], n) for name, (first, second) in SUMS.items()}
+        parts = {"disputed": (category.disputed, category.images), "answered": (n, category.disputed), **numbers}
+        row = {"row": 0, "position": index, "Category": symbol_of(category.category)}
+        counts.append(row | {"column": "images", "count": category.images})
+        counts += [row | {"column": name, "count": hit, "n": size} for name, (hit, size) in parts.items()]
+    cells = pd.DataFrame(counts)
+    shares = cells.dropna(subset="n").astype({"n": np.int64}).rename(columns={"count": "hits"})
+    return pd.concat([cells.drop(columns="n").assign(**{"": "#"}), with_wilson(shares).assign(**{"": "%"})])
+
+
+def _outcome_notes(source: SheetSource, answer_files: Sequence[AnswerFile]) -> Iterator[str]:
+    """Yield the explanation of the table."""
+    yield (
+        f"Disputed: the model gave a valid prediction, and {source.labels} says that it is wrong. In S- and M- the "
+        "original label is not right either."
+    )
+    yield (
+        f"Among what the annotators chose is: the model's class and none of {source.labels} (preferred); one of "
+        f"{source.labels} and not the model's (preserved); both (combined); neither (other). {ADDED}: the model's "
+        f"class holds. {REJECTED}: no label of {source.labels} does."
+    )
+    yield "Disputed is a share of the images, answered of the disputed ones, all else of the answered ones."
+    yield "Brackets: 95 % Wilson intervals."
+    beside = f" and {source.second}" if source.second else ""
+    yield f"The names came from {source.case} ({source.protocol}), {source.labels}, the original labels{beside}."
+    yield from _unanswered_notes(answer_files)
+
+
+def _unanswered_notes(answer_files: Sequence[AnswerFile]) -> Iterator[str]:
+    """Yield the number of images without an answer, and the number of comments."""
+    for file in answer_files:
+        done, size = len(file.choices), len(file.key.items)
+        if done < size:
+            yield (
+                f"{file.path.name}: {done} of the sheet's {size} pictures are answered; the others are left out. Load "
+                "the file into the sheet to go on."
+            )
+    comments = sum(bool(choice.comment.strip()) for file in answer_files for choice in file.answers.answers.values())
+    if comments:
+        yield f"Pictures with a comment: {comments}; the files of answers hold them."
+
+
+ANNOTATION_OUTCOMES = TableDefinition(
+    name="annotation-outcomes",
+    alias="F7",
+    source="arXiv 2603.06578, Figure 7",
+    summary="How often annotators preferred the class of the model, the label, both or neither, on disputed images.",
+    pages=_sheet_pages,
+    needs="needs the answers to a sheet of disputed images",
+    command="eyechart annotate, and give what comes back: eyechart table F7 RUN… --annotations=answers.json",
+    title="{page}: second annotation pass where {labels} disputes {model} ({protocol})",
+    cells=outcome_cells,
+    rows=("Category", ""),
+    order=("row", "position"),
+    columns=("images", "disputed", "answered", *OUTCOMES, *SUMS),
+)

@@ -1,0 +1,156 @@
+"""Accuracy by label category: Tables 2 and 4 and Figure 3 of arXiv 2603.06578."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pandas as pd
+
+from eyechart.classification.tables.class_pages import (
+    CATEGORIES,
+    CATEGORY_NOTE,
+    INTERVALS,
+    coverage_note,
+    in_category,
+    label_samples,
+    second_label_pages,
+    share_by_category,
+)
+from eyechart.reports.runs import Runs
+from eyechart.reports.tables.definition import TableDefinition
+from eyechart.reports.tables.selection import Page, create_page
+from eyechart.results.frames import change, share, with_wilson
+
+BEFORE, CHANGED, BOTH = "before", "Δ", "both"
+PAPER = "arXiv 2603.06578"
+NEEDS = "compares a second label set with the original labels, over answers from all classes"
+COMMAND = "pytest -k imagenet --eye-labels=ReaL=FILE"
+
+
+FAMILY = "Family"
+LANGUAGE_MODELS, ENCODERS, CLASSIFIERS, REPLAYED = "MLLMs", "VLMs", "Supervised models", "Replayed answers"
+FAMILIES = {"zero_shot": ENCODERS, "supervised": CLASSIFIERS, "knn": CLASSIFIERS, "replay": REPLAYED}  # by protocol
+
+
+def _family_pages(runs: Runs, labels: str | None) -> list[Page]:
+    """Return the pages of a second label set with the family of each model, the blocks of Table 4.
+
+    A k-NN classifier is among the supervised models, since it has the labels of a training set.
+    """
+    pages = second_label_pages(runs, labels)
+    families = [[FAMILIES.get(case.record.protocol, LANGUAGE_MODELS) for case in page.cases] for page in pages]
+    return [
+        replace(page, names=page.names.assign(**{FAMILY: names})) for page, names in zip(pages, families, strict=True)
+    ]
+
+
+def _label_category_cells(page: Page) -> pd.DataFrame:
+    """Return the accuracy under the reference, under the page's labels by category, the change, and under both."""
+    samples = label_samples(page).dropna(subset=["before", "correct"])
+    samples["joint"] = samples["before"] * samples["correct"]
+    cells = [
+        share(samples, "before", ["row"]).assign(column=page.reference),
+        share_by_category(samples, "correct"),
+        change(samples, "before", "correct", ["row"]).assign(column=CHANGED),
+        share(samples, "joint", ["row"]).assign(column=BOTH),
+    ]
+    return pd.concat(cells, ignore_index=True)
+
+
+def _label_category_columns(page: Page) -> tuple[str, ...]:
+    """Return the columns of the table: both accuracies, the change, each category, and under both."""
+    return page.reference, "A", CHANGED, *CATEGORIES[1:], BOTH
+
+
+def _label_category_notes(page: Page) -> Iterator[str]:
+    """Yield the explanation of the table."""
+    yield f"{page.reference}: the labels of the data set. A to N: label categories of {page.labels}."
+    yield CATEGORY_NOTE
+    yield coverage_note((page.reference, page.labels))
+    yield INTERVALS + " Parentheses: rank, 1 for the highest; equal values share one."
+
+
+LABEL_CATEGORIES = TableDefinition(
+    name="label-categories",
+    alias="T4",
+    source=f"{PAPER}, Table 4",
+    summary="Accuracy under the original labels and under new ones by label category, with ranks and the change.",
+    pages=_family_pages,
+    needs=NEEDS,
+    command=COMMAND,
+    title="{page}: accuracy (%) on label categories{both}",
+    cells=_label_category_cells,
+    rows=(FAMILY, "Model", "Protocol"),
+    sections=FAMILY,
+    section_order=(LANGUAGE_MODELS, ENCODERS, CLASSIFIERS, REPLAYED),
+    columns=_label_category_columns,
+    heads={BOTH: "{reference} ∩ {labels}"},
+    notes=_label_category_notes,
+    ranked=lambda page: (page.reference, *CATEGORIES[:-1]),
+)
+
+
+def _label_change_cells(page: Page) -> pd.DataFrame:
+    """Return the accuracy before and after the new labels, and the change."""
+    cells = _label_category_cells(page).replace({"column": {page.reference: BEFORE, "A": "after"}})
+    return cells[cells["column"].isin([BEFORE, "after", CHANGED])]
+
+
+LABEL_CHANGE = replace(
+    LABEL_CATEGORIES,
+    name="label-change",
+    alias="F3",
+    source=f"{PAPER}, Figure 3",
+    summary="Accuracy under the original labels and under new ones, and the change.",
+    pages=second_label_pages,
+    rows=("Model", "Protocol"),
+    sections="",
+    section_order=(),
+    title="{page}: accuracy (%), change from {reference} to {labels}",
+    cells=_label_change_cells,
+    columns=(BEFORE, "after", CHANGED),
+    heads={BEFORE: "{reference}", "after": "{labels}"},
+    ranked=(),
+    notes=lambda page: (coverage_note((page.reference, page.labels)), INTERVALS),
+)
+
+
+def _category_size_pages(runs: Runs, labels: str | None) -> list[Page]:
+    """Return a page for every group with cases that were scored under a label set, with all of its label sets."""
+    selected = runs.select_labels(labels) if labels else [(group, group.labels) for group in runs.groups]
+    pages = []
+    for group, names in selected:
+        scored = {name: cases[0] for name in names if (cases := group.scored_under(name))}
+        if scored:
+            page = create_page(group, "")
+            pages.append(replace(page, cases=tuple(scored.values()), names=pd.DataFrame({"Labels": [*scored]})))
+    return pages
+
+
+def _category_size_cells(page: Page) -> pd.DataFrame:
+    """Return the number of images of each category, and its share of the annotated images."""
+    parts = []
+    for row, labels in enumerate(page.names["Labels"]):
+        categories = page.cases[row].samples([f"{labels}.category"])[f"{labels}.category"].dropna()
+        sizes = categories.value_counts()
+        hits = [int(sizes[in_category(sizes.index, symbol)].sum()) for symbol in CATEGORIES]
+        counts = pd.DataFrame({"row": row, "column": CATEGORIES, "hits": hits})
+        parts.append(counts.rename(columns={"hits": "count"}).assign(**{"": "#"}))
+        parts.append(with_wilson(counts.assign(n=len(categories))).drop(columns="n").assign(**{"": "%"}))
+    return pd.concat(parts, ignore_index=True)
+
+
+CATEGORY_SIZES = TableDefinition(
+    name="category-sizes",
+    alias="T2",
+    source=f"{PAPER}, Table 2",
+    summary="The number of images of each label category under every label set.",
+    pages=_category_size_pages,
+    needs="counts images by label category",
+    command="pytest -k imagenet",
+    title="{page}: images per label category",
+    cells=_category_size_cells,
+    rows=("Labels", ""),
+    columns=CATEGORIES,
+    notes=("Shares of the images that the label set annotates. Brackets: 95 % Wilson intervals.",),
+)
+TABLES = (CATEGORY_SIZES, LABEL_CATEGORIES, LABEL_CHANGE)

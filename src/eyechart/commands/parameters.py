@@ -1,0 +1,95 @@
+"""Arguments and options that several commands have."""
+
+from collections.abc import Callable
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any, TypeVar
+
+import click
+
+from eyechart.errors import EyechartError
+from eyechart.files.folders import STORE
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+PATH = click.Path(path_type=Path)
+FORMATS = ("md", "csv", "tex")
+ALPHA = 0.01  # of the gate
+
+
+class ParsedBy(click.ParamType):  # type: ignore[type-arg]  # it takes one since click 8.5
+    """A value that a function of the library parses; the function is imported when the option is given."""
+
+    def __init__(self, target: str) -> None:
+        self.target = self.name = target
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the parsed value; defaults are parsed values."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return resolve_name(self.target)(value)
+        except EyechartError as error:
+            self.fail(str(error), param, ctx)
+
+
+class CommaList(click.ParamType):  # type: ignore[type-arg]  # it takes one since click 8.5
+    """Values that are separated by commas."""
+
+    name = "list"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the values as a tuple of texts; defaults are tuples."""
+        if not isinstance(value, str):
+            return value
+        words = tuple(dict.fromkeys(word.strip() for word in value.split(",")))
+        if "" in words:
+            self.fail(
+                f"'{value}' has an empty value. Expected values with commas between them, such as 1,8.", param, ctx
+            )
+        return words
+
+
+runs_argument = click.argument("runs", metavar="RUN…", nargs=-1, required=True, type=PATH)
+division_argument = click.argument("division", metavar="DIVISION.json", type=PATH)
+format_option = click.option(
+    "--format", "format_name", type=click.Choice(FORMATS), default="md", show_default=True, help="Format of the tables."
+)
+labels_option = click.option("--labels", metavar="NAME", help="Only this label set.")
+annotations_option = click.option(
+    "--annotations", metavar="ANSWERS.json", type=PATH, multiple=True,
+    help="For F7: answers to a sheet of `eyechart annotate`. Repeatable.",
+)  # fmt: skip
+reference_option = click.option(
+    "--reference", metavar="SPEC", multiple=True,
+    help="For oodbench-signature and oodbench-F10: a model to compare the others with. Repeatable. [default: all]",
+)  # fmt: skip
+data_option = click.option("--data", metavar="ROOT", help="Folder of the images, as for --eye-data.")
+recorded_data_option = click.option(
+    "--data", metavar="ROOT", help="Folder of the images, as for --eye-data. [default: the recorded folder]"
+)
+store_option = click.option(
+    "--store", metavar="DIR", type=PATH, default=STORE, show_default=True, help="Folder of the store, as --eye-store."
+)
+offline_option = click.option("--offline", is_flag=True, help="Never open a network connection.")
+
+
+def seed_option(text: str) -> Callable[[Command], Command]:
+    """Return the option for the seed."""
+    return click.option("--seed", metavar="N", type=click.IntRange(0), default=42, show_default=True, help=text)
+
+
+def rule_options(command: Command) -> Command:
+    """Add the options for the significance level, the tolerated loss and the margin."""
+    alpha = click.option(
+        "--alpha", metavar="P", type=ParsedBy("eyechart.reports.comparison.verdict_cells:parse_alpha"), default=ALPHA,
+        show_default=True, help="Significance level of adjusted p-values, as --eye-alpha.",
+    )  # fmt: skip
+    max_drop = click.option(
+        "--max-drop", metavar="SHARE", type=ParsedBy("eyechart.gate.verdicts.decide:parse_share"), default=0.0,
+        show_default=True, help="Largest tolerated loss, a fraction below 0.5, as --eye-max-drop.",
+    )  # fmt: skip
+    margin = click.option(
+        "--margin", metavar="SHARE", type=ParsedBy("eyechart.gate.verdicts.decide:parse_margin"),
+        help="Smallest loss that must be excluded, a fraction below 0.5, as --eye-margin.",
+    )  # fmt: skip
+    return alpha(max_drop(margin(command)))

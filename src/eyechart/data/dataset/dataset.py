@@ -1,0 +1,151 @@
+"""A data set: images in a fixed order, with one or more label sets."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from hashlib import sha256
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.data.dataset.label_sets import LabelSet
+from eyechart.data.dataset.limits import Limit, draw_rows
+from eyechart.data.dataset.rows import Row
+from eyechart.data.dataset.sample_hashes import hash_samples
+from eyechart.data.dataset.slice_variables import SliceVariable
+from eyechart.data.detection.annotation import Annotation
+from eyechart.data.observations import Observations
+from eyechart.errors import SpecError
+from eyechart.statistics.accuracy import Empty
+
+
+class Source(Protocol):
+    """Reads the bytes of images. Rows are numbered in the order of the index."""
+
+    def read(self, rows: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+        """Yield (row, image bytes) for ascending rows."""
+
+    def part(self, rows: Sequence[int]) -> "Source":
+        """Return the source of some rows alone, which are numbered anew."""
+
+    def location(self, row: int) -> str:
+        """Return where the bytes of a row are, for messages: a path, or the name of a table."""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A split with its checked index; `rows` are the selected rows, by their number in the source, () for all.
+
+    `equivalences` are pairs of classes that count as one. `annotation` (images with many objects) and `observations`
+    (birds) have one row per row of the index, and so have `slices`, the variables of slices.csv. `notes` describe what
+    is not evaluated, and `provenance` says where labels and class names are from. `templates` are prompt templates
+    that travel with the data.
+    """
+
+    benchmark: str
+    split: str
+    index: tuple[Row, ...]
+    source: Source
+    classes: int
+    expected: int | None = None
+    subset: tuple[int, ...] = ()
+    names: tuple[str, ...] = ()
+    upright: bool = True
+    label_sets: Mapping[str, LabelSet] = field(default_factory=dict)
+    rows: tuple[int, ...] = ()
+    equivalences: tuple[tuple[int, int], ...] = ()
+    annotation: Annotation | None = None
+    observations: Observations | None = None
+    notes: tuple[str, ...] = ()
+    slices: tuple[SliceVariable, ...] = ()
+    templates: tuple[str, ...] = ()
+    provenance: str = ""
+
+    def __len__(self) -> int:
+        return len(self.selected)
+
+    @cached_property
+    def selected(self) -> tuple[int, ...]:
+        """The numbers of the selected rows, ascending."""
+        return self.rows or tuple(range(len(self.index)))
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of the selected samples, in order."""
+        return tuple(self.index[row].key for row in self.selected)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The sha256 of the selected keys and images."""
+        return self._fingerprint_of(self.selected)
+
+    @cached_property
+    def index_fingerprint(self) -> str:
+        """The sha256 of all keys and images of the split, whatever rows are selected."""
+        return self._fingerprint_of(range(len(self.index)))
+
+    def _fingerprint_of(self, rows: Sequence[int]) -> str:
+        content = sha256()
+        for row in rows:
+            content.update(f"{self.index[row].key}\t{self.index[row].sha256}\n".encode())
+        return content.hexdigest()
+
+    @cached_property
+    def sample_hashes(self) -> NDArray[np.uint64]:
+        """What identifies each selected sample (n,), by `hash_samples`."""
+        return hash_samples((self.index[row].key, self.index[row].sha256) for row in self.selected)
+
+    @cached_property
+    def selected_annotation(self) -> Annotation | None:
+        """The annotation of the selected rows; not copied if all rows are selected."""
+        return self.annotation.select(self.rows) if self.annotation and self.rows else self.annotation
+
+    @cached_property
+    def selected_observations(self) -> Observations | None:
+        """The observations of the selected rows; not copied if all rows are selected."""
+        return self.observations.select(self.rows) if self.observations is not None and self.rows else self.observations
+
+    def read(self, indices: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+        """Yield (position, image bytes) for the selected rows at ascending positions."""
+        position = {self.selected[index]: index for index in indices}
+        for row, data in self.source.read([*position]):
+            yield position[row], data
+
+    def part(self, indices: Sequence[int]) -> "Dataset":
+        """Return the images at some positions alone, without labels: what another process needs to read them."""
+        rows = [self.selected[index] for index in indices]
+        return Dataset(
+            self.benchmark, self.split, tuple(self.index[row] for row in rows), self.source.part(rows), self.classes,
+            upright=self.upright,
+        )  # fmt: skip
+
+    def select_label_sets(self, empty: Empty | None = None) -> tuple[LabelSet, ...]:
+        """Return the label sets of the selected rows; `empty` overrides the policy of all but the original labels."""
+        return tuple(
+            replace(labels.select(self.selected), empty=labels.empty if empty is None or labels.original else empty)
+            for labels in self.label_sets.values()
+        )
+
+    def subsample(self, limit: Limit, seed: int) -> "Dataset":
+        """Return a random sample of `limit` images, in the order of the split.
+
+        Raises SpecError if the limit is by class and the images have no class.
+        """
+        size = len(self.index)
+        if limit is None or (isinstance(limit, int) and limit >= size):
+            return self
+        classes = None if isinstance(limit, int) else self.image_classes(limit)
+        return replace(self, rows=tuple(draw_rows(limit, size, f"{seed}|limit|{self.benchmark}/{self.split}", classes)))
+
+    def image_classes(self, limit: str) -> NDArray[np.int64]:
+        """Return the original class, or the finest known taxon, of each image of the split."""
+        for labels in self.label_sets.values():
+            if labels.original:
+                return labels.labels[:, 0]
+        if self.observations is not None:
+            return self.observations.nodes
+        raise SpecError(
+            f"--eye-limit={limit}: the images of {self.benchmark}/{self.split} have no classes. "
+            "Give a number of images."
+        )

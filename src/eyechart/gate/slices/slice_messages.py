@@ -1,0 +1,46 @@
+"""The messages on slices: a line for each case with a slice that lost or gained."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from eyechart.gate.slices.slice_tests import SliceChanges
+from eyechart.gate.verdicts.decide import REGRESSION, Verdict
+from eyechart.gate.verdicts.value_texts import format_points
+from eyechart.gate.verdicts.verdict_messages import MAX_LISTED, describe_n, format_p_value
+from eyechart.messages.plurals import count_of
+
+
+def describe_slices(
+    verdicts: Sequence[Verdict], slices: Iterable[SliceChanges], *, verbose: bool = False
+) -> Iterator[str]:
+    """Yield a line for each case: its slices that lost and gained, the most certain first, and how many there are.
+
+    `slices` are the slices of all cases, `verdicts` the significant ones. A case without a significant slice
+    has a line only if `verbose`. Not more than `MAX_LISTED` slices are named unless it is `verbose`.
+    """
+    cases: dict[tuple[str, str], list[SliceChanges]] = {}
+    for part in slices:
+        cases.setdefault((part.whole.case, part.whole.protocol), []).append(part)
+    groups: dict[tuple[str, str], list[Verdict]] = {case: [] for case in cases}
+    for verdict in verdicts:
+        groups[verdict.comparison.case, verdict.comparison.protocol].append(verdict)
+    for case, parts in cases.items():
+        lost = [verdict for verdict in groups[case] if verdict.decision == REGRESSION]
+        gained = [verdict for verdict in groups[case] if verdict.improvement]
+        if lost or gained or verbose:
+            ordered = [part for side in (lost, gained) for part in sorted(side, key=lambda verdict: verdict.adjusted)]
+            named = [describe_slice(verdict) for verdict in (ordered if verbose else ordered[:MAX_LISTED])]
+            more = [f"{len(ordered) - len(named)} more"] if len(named) < len(ordered) else []
+            gain = f", {len(gained)} gained" if gained else ""
+            count = f"{len(lost)} of {count_of(sum(len(part.indices) for part in parts), 'slice')} lost{gain}"
+            metric = parts[0].whole.metric
+            of = f"slices of {metric.name} ({metric.labels})"
+            yield f"{case[0]} ({case[1]}): {of}: {'; '.join([*named, *more, count])}"
+
+
+def describe_slice(verdict: Verdict) -> str:
+    """Return the change of a slice: its value, the loss or gain in points, its samples, and the adjusted p-value."""
+    comparison = verdict.comparison
+    change = "lost" if comparison.loss > 0 else "gained"
+    samples = describe_n(comparison.n, comparison.n_clusters)
+    p_value = format_p_value(verdict.adjusted)
+    return f"{comparison.metric.subset} {change} {format_points(abs(comparison.loss))} ({samples}, {p_value} adjusted)"

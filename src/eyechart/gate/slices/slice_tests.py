@@ -1,0 +1,239 @@
+"""Compare the slices of a case with the baseline, with control of the false discovery rate.
+
+A slice is the samples with one value of a variable, such as `class=dog`. Slices are about the first proportion of a
+case: its primary metric, unless that is another kind of number, such as an information gain. The test of a slice is
+the test of the metric: the exact sign flips of its clusters. All slices of a session are one family: under no change,
+the probability of any significant slice is at most alpha.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import nan
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from eyechart.data.dataset.slice_variables import SliceVariable
+from eyechart.gate.comparison.compare_metrics import MCNEMAR, SIGN_FLIPS, SLICES, MetricComparison
+from eyechart.gate.verdicts.decide import Rule, Verdict, decide_metric
+from eyechart.results.evidence import Evidence, Floats, Ints
+from eyechart.results.headlines import ANSWERED
+from eyechart.results.slice_files import read_slices
+from eyechart.statistics.clusters import design_effect_of_changes, sign_flip_p
+from eyechart.statistics.false_discovery import discrete_benjamini_hochberg
+from eyechart.statistics.intervals import Interval
+from eyechart.statistics.noninferiority import loss_upper_limit
+from eyechart.statistics.paired import change_interval_from_counts
+from eyechart.statistics.significance import mcnemar_p
+
+
+@dataclass(frozen=True, eq=False)
+class SliceChanges:
+    """The counts of each of the s slices of a variable, all of shape (s,); comparisons are made of a few of them.
+
+    `whole` is the comparison over all samples. `lost_rows` (l,) are the samples that became wrong, and `lost_slices`
+    (l,) their slices. `cluster_slices` (c,) is the slice of each cluster whose samples changed by a sum other than 0,
+    ascending, and `cluster_changes` (c,) the sum.
+    """
+
+    variable: str
+    values: tuple[str, ...]
+    whole: MetricComparison
+    n: Ints
+    n_clusters: Ints
+    before: Floats
+    after: Floats
+    lost: Ints
+    gained: Ints
+    lost_rows: Ints
+    lost_slices: Ints
+    cluster_slices: Ints
+    cluster_changes: Ints
+
+    @classmethod
+    def count(
+        cls,
+        variable: SliceVariable,
+        whole: MetricComparison,
+        before: Floats,
+        after: Floats,
+        clusters: Ints | None = None,
+    ) -> "SliceChanges":
+        """Count samples with outcomes 1, 0 and NaN before and after (n,), which are in clusters (n,)."""
+        size = len(variable.values)
+        units = np.arange(len(before)) if clusters is None else clusters
+        counted = ~np.isnan(before) & ~np.isnan(after) & (variable.codes >= 0)
+        code, old, new = variable.codes[counted], before[counted], after[counted]
+        width = int(units.max(initial=0)) + 1
+        pairs, of_pair = np.unique(code * width + units[counted], return_inverse=True)
+        sums = np.rint(np.bincount(of_pair.reshape(-1), new - old, len(pairs))).astype(np.int64)
+        n = np.bincount(code, minlength=size)
+        return cls(
+            variable.name,
+            variable.values,
+            whole,
+            n,
+            np.bincount(pairs // width, minlength=size),
+            np.bincount(code, old, size) / np.maximum(n, 1),
+            np.bincount(code, new, size) / np.maximum(n, 1),
+            np.bincount(code[new < old], minlength=size),
+            np.bincount(code[new > old], minlength=size),
+            np.flatnonzero(counted)[new < old],
+            code[new < old],
+            (pairs // width)[sums != 0],
+            sums[sums != 0],
+        )
+
+    @property
+    def indices(self) -> Ints:
+        """The indices of the slices that have some of the samples of the whole, but not all."""
+        return np.flatnonzero((self.n > 0) & (self.n < self.whole.n))
+
+    @cached_property
+    def changed_clusters(self) -> Ints:
+        """The number of clusters that changed (s,)."""
+        return np.bincount(self.cluster_slices, minlength=len(self.n))
+
+    @cached_property
+    def p(self) -> Floats:
+        """The two-sided p-values (s,) of `clustered_mcnemar`."""
+        worse, better = (
+            np.bincount(self.cluster_slices[sign * self.cluster_changes > 0], minlength=len(self.n)) for sign in (-1, 1)
+        )
+        p = mcnemar_p(worse, better)
+        for index in np.unique(self.cluster_slices[np.abs(self.cluster_changes) > 1]).tolist():
+            p[index] = sign_flip_p(self.changes_of(index))
+        return p
+
+    @cached_property
+    def least(self) -> Floats:
+        """The smallest p-values (s,) that the numbers of changed clusters allow."""
+        return np.asarray(np.minimum(1.0, np.exp2(1.0 - self.changed_clusters)), np.float64)
+
+    def changes_of(self, index: int) -> Ints:
+        """Return the sums of the changed clusters of a slice."""
+        first, last = np.searchsorted(self.cluster_slices, [index, index + 1])
+        return self.cluster_changes[first:last]
+
+    def effective_counts(self, index: int) -> tuple[float, float, float]:
+        """Return the lost, the gained and all samples of a slice, divided by the design effect of its clusters."""
+        lost, gained, n = int(self.lost[index]), int(self.gained[index]), int(self.n[index])
+        share = 1 / design_effect_of_changes(self.changes_of(index), lost + gained) if lost + gained else 1.0
+        return share * lost, share * gained, share * n
+
+    def interval(self, index: int) -> Interval:
+        """Return the 95 % interval of the change of a slice."""
+        lost, gained, n = self.effective_counts(index)
+        return change_interval_from_counts(gained, lost, n)
+
+    def loss_limit(self, index: int, alpha: float) -> float:
+        """Return the upper confidence limit of the loss of a slice, one-sided at 1 - alpha, as that of a metric."""
+        lost, gained, n = self.effective_counts(index)
+        worse, better = (lost, gained) if self.whole.metric.direction > 0 else (gained, lost)
+        return loss_upper_limit(worse, better, n, alpha)
+
+    def comparison(self, index: int) -> MetricComparison:
+        """Return the comparison of a slice."""
+        whole = self.whole
+        before, after, n = float(self.before[index]), float(self.after[index]), int(self.n[index])
+        subset = f"{self.variable}={self.values[index]}"
+        return MetricComparison(
+            case=whole.case,
+            protocol=whole.protocol,
+            model=whole.model,
+            metric=msgspec.structs.replace(whole.metric, subset=subset, level="", prompt="", value=after, n=n),
+            before=before,
+            after=after,
+            n=n,
+            n_clusters=int(self.n_clusters[index]),
+            delta=after - before,
+            ci=self.interval(index),
+            p=float(self.p[index]),
+            method=MCNEMAR if self.n[index] == self.n_clusters[index] else SIGN_FLIPS,
+            gained=int(self.gained[index]),
+            lost=tuple(self.lost_rows[self.lost_slices == index].tolist()),
+            family=SLICES,
+            unchanged_model=whole.unchanged_model,
+            effective_n=nan,
+            whole=whole,
+        )
+
+
+def compare_case_slices(
+    before: Evidence, after: Evidence, run: Evidence, comparisons: Iterable[MetricComparison], folder: Path
+) -> Iterator[SliceChanges]:
+    """Yield the changes of the slices of a case, by variable; of a case without a proportion there are none.
+
+    `run` is the evidence of the session; `before` and `after` may have a part of its samples. `folder` holds its
+    evidence. A slice without samples or with all samples is left out. So are all slices of a sequential run: it stops
+    when the whole metric is decided, and the tests of slices hold for a number of samples that is fixed before.
+    """
+    if run.slices is msgspec.UNSET or run.sequential is True:
+        return
+    rows, numbers = shared_rows(run, after), [*comparisons]
+    for variable in read_slices(run, folder):
+        yield from compare_variable(before, after, numbers, variable.select(rows))
+
+
+def compare_variable(
+    before: Evidence, after: Evidence, comparisons: Iterable[MetricComparison], variable: SliceVariable
+) -> Iterator[SliceChanges]:
+    """Yield the changes of the slices of one variable of the samples, nothing for a case without a proportion."""
+    whole = _sliced_comparison(comparisons)
+    if whole is None:
+        return
+    old = next(metric for metric in before.metrics if metric.key == whole.metric.key)
+    outcomes = before.sample_outcomes(old), after.sample_outcomes(whole.metric)
+    if outcomes[0] is None or outcomes[1] is None:
+        return
+    clusters = after.cluster_ids()
+    clusters = before.cluster_ids() if clusters is None else clusters
+    yield SliceChanges.count(variable, whole, outcomes[0], outcomes[1], clusters)
+
+
+def _sliced_comparison(comparisons: Iterable[MetricComparison]) -> MetricComparison | None:
+    """Return the first proportion of a case, which is its primary metric if that is a proportion; None without one."""
+    return next((part for part in comparisons if part.is_proportion and part.metric.name != ANSWERED), None)
+
+
+def shared_rows(run: Evidence, part: Evidence) -> Ints:
+    """Return the indices in a run of the samples of a part of it."""
+    if (run.fingerprint, run.samples) == (part.fingerprint, part.samples):
+        return np.arange(run.samples)
+    index = {key: row for row, key in enumerate(run.keys)}
+    return np.array([index[key] for key in part.keys], np.int64)
+
+
+def count_slices(slices: Iterable[SliceChanges]) -> int:
+    """Return the number of slices that are compared."""
+    return sum(len(part.indices) for part in slices)
+
+
+def count_untestable(slices: Iterable[SliceChanges], alpha: float) -> int:
+    """Return the number of slices with too few changed samples for a p-value below alpha."""
+    return sum(int((part.least[part.indices] >= alpha).sum()) for part in slices)
+
+
+def decide_slices(slices: Sequence[SliceChanges], rule: Rule, *, every: bool = False) -> list[Verdict]:
+    """Return the verdicts on the slices of a session that changed significantly, with the false discovery rate alpha.
+
+    With `every`, or if the policy has a rule on slices, there is a verdict on every slice; most are inconclusive. A
+    slice has the margin of a rule that names it, and otherwise none.
+    """
+    if not slices:
+        return []
+    p, least = (np.concatenate([getattr(part, name)[part.indices] for part in slices]) for name in ("p", "least"))
+    adjusted = discrete_benjamini_hochberg(p, least, rule.alpha)
+    all_slices = [(part, index) for part in slices for index in part.indices.tolist()]
+    shown = np.arange(len(p)) if every or rule.policy.has_slices else np.flatnonzero(adjusted < rule.alpha)
+    without_margin = replace(rule, margin=None)
+    verdicts = []
+    for number in shown.tolist():
+        part, index = all_slices[number]
+        comparison = part.comparison(index)
+        has_margin = without_margin.for_metric(comparison).margin is not None
+        limit = part.loss_limit(index, rule.alpha) if has_margin else nan
+        verdicts.append(decide_metric(comparison, float(adjusted[number]), without_margin, limit))
+    return verdicts

@@ -1,0 +1,374 @@
+"""The verdict on each metric, case, model and session: regression, no regression, inconclusive or improvement.
+
+The primary metrics of all cases, with the pooled comparison of each model, are one family, all other metrics a second
+one, proper scores a third one; the significance level holds for each family. Within a family, proportions and scores
+are tested jointly with shared signs of images, other metrics with Holm's correction. If a family has both, each kind
+has half of the level.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from math import isnan, nan
+
+import numpy as np
+
+from eyechart.errors import SpecError
+from eyechart.gate.comparison.compare_metrics import FAMILIES, ROUNDED, SCORES, ClusterChanges, MetricComparison
+from eyechart.gate.comparison.pooled import pool_models
+from eyechart.gate.policy.tiers import ADVISORY, CRITICAL, NO_POLICY, Policy, default_tier
+from eyechart.gate.verdicts.value_texts import format_points
+from eyechart.results.evidence import CLOSE, Floats, Ints
+from eyechart.statistics.joint_tests import DRAWS, sign_flip_max_t
+from eyechart.statistics.noninferiority import samples_for_margin
+from eyechart.statistics.significance import holm
+
+ALPHA = 0.01
+SHARE_BOUND = 0.5  # catches a percentage given as a fraction: 1 instead of 0.01
+DRAWS_PER_LEVEL, MOST_DRAWS = (
+    100,
+    100_000,
+)  # so many of the draws reach alpha; for a smaller one there is Holm's correction
+ACCURACY_VERDICTS = REGRESSION, TOLERATED, IMPROVEMENT, INCONCLUSIVE, NO_REGRESSION, UNTESTED = (
+    "regression",
+    "tolerated",
+    "improvement",
+    "inconclusive",
+    "no regression",
+    "not tested",
+)
+CONFIDENCE_VERDICTS = CONFIDENCE_REGRESSION, CONFIDENCE_IMPROVEMENT, CONFIDENCE_INCONCLUSIVE, CONFIDENCE_UNCHANGED = (
+    "confidence regression",
+    "confidence improvement",
+    "confidence inconclusive",
+    "confidence unchanged",
+)  # of proper scores
+VERDICTS = (*ACCURACY_VERDICTS, *CONFIDENCE_VERDICTS)
+GATES = ACCURACY, SCORE = "accuracy", "score"  # the kinds of metrics whose regression fails a case
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The significance level of each family, the largest tolerated loss, and the margin, None if none is set.
+
+    There is no regression where a loss of the size of the margin can be excluded. `gates` are the kinds of metrics that
+    fail a case. `policy` has other limits for some metrics; the rule for one metric has its limits and `tier` instead.
+    """
+
+    alpha: float = ALPHA
+    max_drop: float = 0.0
+    margin: float | None = None
+    gates: tuple[str, ...] = (ACCURACY,)
+    policy: Policy = NO_POLICY
+    tier: str = ""
+
+    def for_metric(self, comparison: MetricComparison) -> "Rule":
+        """Return the rule for one metric, with the limits and the tier that the policy gives it.
+
+        A pooled comparison tolerates the mean of what its cases tolerate, weighted by their samples.
+        """
+        drop, margin, relative = 0.0 if comparison.family == SCORES else self.max_drop, self.margin, 0.0
+        tier = default_tier(comparison) if kind_of_metric(comparison) in self.gates else ADVISORY
+        for rule in self.policy.rules_for(comparison):
+            drop = drop if rule.max_drop is None else rule.max_drop
+            relative = relative if rule.max_relative_drop is None else rule.max_relative_drop
+            margin, tier = rule.margin or margin, rule.tier or tier
+        drop = max(drop, relative * abs(comparison.before))
+        if comparison.pooled:
+            limits = [part.n * self.for_metric(part).max_drop for part in comparison.pooled]
+            drop = sum(limits) / comparison.n
+        return replace(self, max_drop=drop, margin=margin, tier=tier, policy=NO_POLICY)
+
+    def __str__(self) -> str:
+        tolerated = f" A loss of at most {format_points(self.max_drop)} is tolerated." if self.max_drop else ""
+        if self.margin is not None:
+            margin, level = format_points(self.margin), f"{1 - self.alpha:g}"
+            tolerated += f" No regression: a loss of {margin} is excluded, one-sided at {level}."
+        return (
+            f"Regression or improvement: adjusted p < {self.alpha:g}, for the primary metrics of all cases, for all "
+            f"other metrics and for all proper scores.{tolerated}"
+        )
+
+
+DEFAULT_RULE = Rule()
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A comparison, its adjusted p-value, one of `VERDICTS`, the upper limit of the loss, and the rule for it.
+
+    `least` is the least value that the adjusted p-value can have, 0 where it does not come from random draws.
+    """
+
+    comparison: MetricComparison
+    adjusted: float
+    decision: str
+    limit: float = nan
+    rule: Rule = DEFAULT_RULE
+    least: float = 0.0
+
+    @property
+    def sign_flips(self) -> int:
+        """The number of random signs of the joint test at the level of the rule."""
+        return _number_of_draws(self.rule.alpha)
+
+    @property
+    def at_floor(self) -> bool:
+        """Whether the adjusted p-value is the least one that random signs can give, so that it is an upper limit."""
+        return self.adjusted <= self.least * (1 + 1e-9)
+
+    @property
+    def gated(self) -> bool:
+        """Whether a regression fails its case: the metric is not advisory."""
+        return self.rule.tier != ADVISORY
+
+    @property
+    def must_be_decided(self) -> bool:
+        """Whether it fails its case under `--eye-strict` if it is inconclusive: a critical metric with a margin."""
+        return self.rule.tier == CRITICAL and self.rule.margin is not None and not self.comparison.pooled
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it must be decided and is not: it is inconclusive, or it could not be tested."""
+        return self.must_be_decided and self.decision in (INCONCLUSIVE, UNTESTED)
+
+    @property
+    def regression(self) -> bool:
+        """Whether it is a significant loss that fails its case: larger than max-drop, and of a metric that is gated."""
+        return self.gated and self.decision in (REGRESSION, CONFIDENCE_REGRESSION)
+
+    @property
+    def confidence_regression(self) -> bool:
+        """Whether it is a significant loss of a proper score."""
+        return self.decision == CONFIDENCE_REGRESSION
+
+    @property
+    def tolerated(self) -> bool:
+        """Whether it is a significant loss that is no larger than max-drop."""
+        return self.decision == TOLERATED
+
+    @property
+    def improvement(self) -> bool:
+        """Whether it is a significant gain."""
+        return self.decision == IMPROVEMENT
+
+    @property
+    def inconclusive(self) -> bool:
+        """Whether neither a loss nor its absence is shown."""
+        return self.decision == INCONCLUSIVE
+
+    def samples_to_decide(self) -> int | None:
+        """Return how many more samples would exclude a loss of the margin if there is none; None if not known.
+
+        The proportion of changed samples is taken to stay what it is, but for one more on either side.
+        """
+        comparison, rule = self.comparison, self.rule
+        if not rule.margin or not self.inconclusive or isnan(comparison.discordance):
+            return None
+        changed = comparison.n_lost + comparison.gained
+        share = min(1.0, (changed + 2) / (comparison.n + 2))
+        needed = samples_for_margin(share, rule.margin, rule.alpha) * comparison.n / comparison.effective_n
+        return max(1, round(needed) - comparison.n)
+
+
+def decide_with_models(
+    comparisons: Sequence[MetricComparison], rule: Rule = DEFAULT_RULE
+) -> tuple[list[Verdict], list[Verdict]]:
+    """Return a verdict for each comparison of a session, and for each model with several cases the pooled decisions.
+
+    A metric that the policy makes advisory is not pooled.
+    """
+    pooled = pool_models(comparison for comparison in comparisons if not rule.policy.is_advisory(comparison))
+    every = decide([*comparisons, *pooled], rule)
+    return every[: len(comparisons)], every[len(comparisons) :]
+
+
+def decide(comparisons: Sequence[MetricComparison], rule: Rule = DEFAULT_RULE) -> list[Verdict]:
+    """Return a verdict for each comparison of a session."""
+    adjusted, least = np.full(len(comparisons), nan), defaultdict[int, float](float)
+    for family in FAMILIES:
+        indices = [index for index, comparison in enumerate(comparisons) if comparison.family == family]
+        adjusted[indices] = adjust_family([comparisons[index] for index in indices], rule.alpha)
+        least |= dict(zip(indices, _least_p_values([comparisons[index] for index in indices], rule.alpha), strict=True))
+    return [
+        replace(decide_metric(comparison, p, rule, comparison.loss_limit(rule.alpha)), least=least[index])
+        for index, (comparison, p) in enumerate(zip(comparisons, adjusted.tolist(), strict=True))
+    ]
+
+
+def decide_metric(comparison: MetricComparison, adjusted: float, rule: Rule, limit: float = nan) -> Verdict:
+    """Return the verdict on a metric from its adjusted p-value and the upper limit of its loss."""
+    own = rule.for_metric(comparison)
+    return Verdict(comparison, adjusted, _decide(comparison, adjusted, limit, own), limit, own)
+
+
+def kind_of_metric(comparison: MetricComparison) -> str:
+    """Return the kind of a metric, one of `GATES`."""
+    return SCORE if comparison.family == SCORES else ACCURACY
+
+
+def _decide(comparison: MetricComparison, adjusted: float, limit: float, rule: Rule) -> str:
+    if isnan(adjusted):
+        return UNTESTED
+    if comparison.family == SCORES:
+        if adjusted < rule.alpha and comparison.loss:
+            if comparison.loss < 0:
+                return CONFIDENCE_IMPROVEMENT
+            return CONFIDENCE_REGRESSION if comparison.loss > rule.max_drop + CLOSE else TOLERATED
+        unchanged = comparison.unchanged_model and abs(comparison.delta) <= ROUNDED
+        return CONFIDENCE_UNCHANGED if unchanged else CONFIDENCE_INCONCLUSIVE
+    if adjusted < rule.alpha and comparison.loss:
+        if comparison.loss < 0:
+            return IMPROVEMENT
+        return REGRESSION if comparison.loss > rule.max_drop + CLOSE else TOLERATED
+    return NO_REGRESSION if limit == 0 or (rule.margin and limit < rule.margin) else INCONCLUSIVE
+
+
+def adjust_family(comparisons: Sequence[MetricComparison], alpha: float) -> Floats:
+    """Return the p-values of a family (n,), adjusted for all of its metrics; NaN where there is no test.
+
+    A test more never lowers the p-value of another one, but for the error of random draws. A level below 0.001 would
+    take too many draws: Holm's correction is then used for all metrics.
+    """
+    adjusted = np.full(len(comparisons), nan)
+    tested = [index for index, comparison in enumerate(comparisons) if not isnan(comparison.p)]
+    draws, joint = _number_of_draws(alpha), _jointly_tested(comparisons, alpha)
+    others = sorted({*tested} - {*joint})
+    kinds = bool(joint) + bool(others)
+    if joint:
+        adjusted[joint] = _joint_p_values([comparisons[index] for index in joint], draws) * kinds
+    if others:
+        adjusted[others] = _distinct_holm([comparisons[index] for index in others]) * kinds
+    return np.asarray(np.minimum(adjusted, 1.0), np.float64)
+
+
+def _number_of_draws(alpha: float) -> int:
+    """Return the number of random signs of the joint test at a level."""
+    return max(DRAWS, round(DRAWS_PER_LEVEL / alpha))
+
+
+def _jointly_tested(comparisons: Sequence[MetricComparison], alpha: float) -> list[int]:
+    """Return the indices of the metrics of a family that are tested jointly, by random signs."""
+    if _number_of_draws(alpha) > MOST_DRAWS:
+        return []
+    return [
+        index for index, comparison in enumerate(comparisons) if comparison.changes and not isnan(comparison.p)
+    ]  # fmt: skip
+
+
+def _least_p_values(comparisons: Sequence[MetricComparison], alpha: float) -> list[float]:
+    """Return the least adjusted p-value that each metric of a family can have, 0 where there is none."""
+    joint = {*_jointly_tested(comparisons, alpha)}
+    kinds = bool(joint) + any(not isnan(c.p) and index not in joint for index, c in enumerate(comparisons))
+    least = kinds / (_number_of_draws(alpha) + 1) if len(joint) > 1 else 0.0
+    return [least if index in joint else 0.0 for index in range(len(comparisons))]
+
+
+def _joint_p_values(comparisons: Sequence[MetricComparison], draws: int = DRAWS) -> Floats:
+    """Return the p-values of proportions from `sign_flip_max_t`, none below that of its own exact test."""
+    own = np.array([comparison.p for comparison in comparisons])
+    if len(comparisons) == 1:
+        return own
+    parts = [(index, part) for index, comparison in enumerate(comparisons) for part in comparison.changes]
+    joint = sign_flip_max_t(
+        np.repeat([index for index, _ in parts], [len(part.clusters) for _, part in parts]),
+        _number_clusters([part for _, part in parts]),
+        np.concatenate([part.changes for _, part in parts]),
+        len(comparisons),
+        draws,
+    )
+    return np.asarray(np.maximum(joint, own), np.float64)
+
+
+def _number_clusters(changes: Sequence[ClusterChanges]) -> Ints:
+    """Return the clusters of all parts (sum of c,) as numbers that are equal for equal clusters of equal data.
+
+    They do not depend on the order of the metrics, so that neither does a random draw for each of them.
+    """
+    sizes: dict[str, int] = {}
+    for part in changes:
+        last = int(part.clusters.max(initial=-1))
+        sizes[part.data] = max(sizes.get(part.data, 0), last + 1)
+    ends = accumulate((sizes[data] for data in sorted(sizes)), initial=0)
+    starts = dict(zip(sorted(sizes), ends, strict=False))
+    return np.concatenate([part.clusters + starts[part.data] for part in changes])
+
+
+def _distinct_holm(comparisons: Sequence[MetricComparison]) -> Floats:
+    """Return p-values with Holm's correction, in which metrics with identical evidence are one test."""
+    keys = [
+        (*comparison.evidence, comparison.p) if comparison.evidence else index
+        for index, comparison in enumerate(comparisons)
+    ]
+    first = {key: index for index, key in reversed([*enumerate(keys)])}
+    adjusted = holm([comparisons[index].p for index in first.values()])
+    of_key = dict(zip(first, adjusted.tolist(), strict=True))
+    return np.array([of_key[key] for key in keys])
+
+
+def session_verdict(verdicts: Iterable[Verdict]) -> str:
+    """Return the verdict on several metrics, such as those of a case, a model or a session, "not tested" without one.
+
+    One regression of any gated metric is a regression. The primary metrics decide otherwise: inconclusive if one of
+    them is, else an improvement if there is one, else no regression.
+    """
+    verdicts = [*verdicts]
+    if any(verdict.regression for verdict in verdicts):
+        return REGRESSION
+    primary = {verdict.decision for verdict in verdicts if verdict.comparison.primary} - {UNTESTED}
+    order = (INCONCLUSIVE, IMPROVEMENT, TOLERATED, NO_REGRESSION)
+    return next((decision for decision in order if decision in primary), UNTESTED)
+
+
+def group_by_samples(verdicts: Iterable[Verdict]) -> list[list[Verdict]]:
+    """Group a case's verdicts by the samples that changed."""
+    groups: dict[object, list[Verdict]] = {}
+    for verdict in verdicts:
+        groups.setdefault(verdict.comparison.changed_samples, []).append(verdict)
+    return [*groups.values()]
+
+
+def parse_share(text: str) -> float:
+    """Return a tolerated loss, a fraction. Raises SpecError for a value that is none or is 0.5 or more.
+
+    >>> parse_share("0.01")
+    0.01
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = nan
+    if not 0 <= value < SHARE_BOUND:
+        raise SpecError(
+            f"must be from 0 up and below {SHARE_BOUND}. Got {text!r} instead. Values are fractions: 1 % is 0.01."
+        )
+    return value
+
+
+def parse_gates(text: str) -> tuple[str, ...]:
+    """Return the kinds of metrics that fail a case. Raises SpecError for an unknown one.
+
+    >>> parse_gates("accuracy,score")
+    ('accuracy', 'score')
+    """
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
+    if unknown := [name for name in names if name not in GATES]:
+        raise SpecError(f"must be of {', '.join(GATES)}, separated by commas. Got {unknown[0]!r} instead.")
+    return names
+
+
+def parse_margin(text: str) -> float:
+    """Return a margin, a fraction above 0. Raises SpecError for a value that is none or is 0.5 or more.
+
+    >>> parse_margin("0.02")
+    0.02
+    """
+    if not (margin := parse_share(text)):
+        raise SpecError(f"must be above 0. Got {text!r} instead: no number of images excludes every loss.")
+    return margin
+
+
+def primary_verdicts(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
+    """Yield the verdicts on the primary metrics."""
+    return (verdict for verdict in verdicts if verdict.comparison.primary)

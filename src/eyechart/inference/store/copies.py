@@ -1,0 +1,285 @@
+"""Copies of stores: the union of several stores, and sealed entries on remote file systems.
+
+A merge gives the same store whatever the order of its sources, and another merge of the same changes nothing. Remote
+copies have sealed entries alone, whose files never change.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import msgspec
+
+from eyechart.errors import StoreError
+from eyechart.files.atomic import write_atomic
+from eyechart.files.urls import explain_errors, needs_connection, open_url
+from eyechart.inference.store import arrays, responses
+from eyechart.inference.store.contents import KEY, StoredEntry, list_entries
+from eyechart.inference.store.entries import DONE, Key, Store, Writer, remove_parts
+from eyechart.inference.store.unions import union_with
+from eyechart.models.description.identity import FOLDER as MODELS
+
+TIME = ".time"  # ends the name of a remote file with the time of a model's last answer
+OnWait = Callable[[str], None]  # is called when another run holds an entry
+
+
+@dataclass
+class Copied:
+    """The numbers of entries that were added, completed, and there already, and what could not be copied."""
+
+    added: int = 0
+    completed: int = 0
+    present: int = 0
+    conflicts: tuple[str, ...] = ()
+
+    def count(self, outcome: str) -> None:
+        """Count an entry by its outcome."""
+        setattr(self, outcome, getattr(self, outcome) + 1)
+
+    def conflict(self, first: object, second: object) -> None:
+        """Name two entries of one key that have other answers."""
+        self.conflicts += (f"{first} and {second} have other answers",)
+
+
+def merge_store(into: Path, source: Path) -> Copied:
+    """Add the answers of a store to another one.
+
+    Raises StoreError if the source is no store, or if it has a damaged entry. An entry that both stores have with other
+    answers is left as it is, and named in the result.
+    """
+    copied = Copied()
+    for entry in list_entries(source):
+        _merge_entry(into, entry, copied, "merge")
+    _merge_models(into, source)
+    return copied
+
+
+def _merge_entry(
+    into: Path, entry: StoredEntry, copied: Copied, command: str, on_wait: OnWait = lambda _: None
+) -> None:
+    """Add the answers of one entry to a store."""
+    _refuse_damage(entry, command)
+    target = Store(into, on_wait).entry(read_key(entry))
+    with target.lock_for_writing() as writer:
+        if target.complete:
+            copied.count("present")
+            if entry.complete and read_done(entry.folder) != read_done(target.folder):
+                copied.conflict(target.folder, entry.folder)
+        elif entry.complete:
+            copied.count("completed" if any(target.folder.glob("*.part")) else "added")
+            _copy_files(writer, entry.folder)
+        else:
+            union = union_with(writer, entry.folder)
+            if union.differs():
+                copied.count("present")
+                copied.conflict(target.folder, entry.folder)
+            else:
+                copied.count("completed" if union.add() else "present")
+
+
+def _refuse_damage(entry: StoredEntry, command: str) -> None:
+    """Raise StoreError if the files of an entry are not those that were written."""
+    if damage := entry.damage():
+        raise StoreError(f"{entry.folder}: {damage}. Delete this folder, and {command} again.")
+
+
+def read_key(entry: StoredEntry) -> Key:
+    """Return the key of an entry. Raises StoreError if this version of eyechart would write another one."""
+    try:
+        key = msgspec.convert(entry.key, Key)
+    except msgspec.ValidationError:
+        key = None
+    if key is None or key.digest != entry.digest:
+        raise StoreError(f"{entry.folder}: another version of eyechart wrote {KEY}. Merge with that version.")
+    return key
+
+
+def read_done(folder: Path) -> bytes:
+    """Return the file that says that all answers are there, with their sha256."""
+    return (folder / DONE).read_bytes()
+
+
+def _copy_files(writer: Writer, source: Path) -> None:
+    """Copy the files of a sealed entry; the one that says that all are there comes last."""
+    for name in (*answer_files(source), DONE):
+        with writer.draft(name) as draft:
+            shutil.copyfile(source / name, draft)
+            with draft.open("rb+") as file:
+                os.fsync(file.fileno())
+            draft.replace(writer.folder / name)
+    remove_parts(writer.folder)
+
+
+def answer_files(folder: Path) -> list[str]:
+    """Return the names of the files of answers that a sealed entry has."""
+    return [
+        name
+        for name in (arrays.ANSWERS_FILE, responses.USAGE_FILE, responses.RESPONSES_FILE)
+        if (folder / name).is_file()
+    ]
+
+
+def _merge_models(into: Path, source: Path) -> None:
+    """Copy the descriptions of models that answered; of two that differ in the device, the same one is kept always.
+
+    The later of the two times of a last answer is kept.
+    """
+    for path in sorted((source / MODELS).glob("*.json")):
+        target = into / MODELS / path.name
+        both = [path, *([target] if target.is_file() else [])]
+        last = max(file.stat().st_mtime_ns for file in both)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(target, min(file.read_bytes() for file in both))
+        os.utime(target, ns=(last, last))
+
+
+def push_store(store: Path, url: str) -> Copied:
+    """Copy the sealed entries of a store to a URL that fsspec knows; entries that are there are left as they are.
+
+    Raises StoreError if the store has a damaged entry. Entries with other answers are named in the result.
+    """
+    files, root = open_url(url, StoreError)
+    copied = Copied()
+    for entry in list_entries(store):
+        if entry.complete:
+            _refuse_damage(entry, "push")
+            _push_entry(entry, files, f"{root}/{entry.digest[:2]}/{entry.digest}", copied)
+    for path in sorted((store / MODELS).glob("*.json")):
+        upload(files, path, f"{root}/{MODELS}/{path.name}")
+        location, last = f"{root}/{MODELS}/{path.stem}{TIME}", path.stat().st_mtime_ns
+        files.pipe_file(location, str(max(last, _read_time(files, location))).encode())
+    return copied
+
+
+def _read_time(files: Any, location: str) -> int:
+    """Return when a model of a remote store answered last, in ns; 0 if that is not known."""
+    try:
+        return int(files.cat_file(location))
+    except (FileNotFoundError, ValueError):
+        return 0
+
+
+def _push_entry(entry: StoredEntry, files: Any, folder: str, copied: Copied) -> None:
+    """Copy a sealed entry to a folder on a remote file system; the file that says that all are there comes last."""
+    done = f"{folder}/{DONE}"
+    if files.exists(done):
+        copied.count("present")
+        if files.cat_file(done) != read_done(entry.folder):
+            copied.conflict(folder, entry.folder)
+        return
+    for name in (KEY, *answer_files(entry.folder), DONE):
+        upload(files, entry.folder / name, f"{folder}/{name}")
+    copied.count("added")
+
+
+def pull_store(url: str, store: Path) -> Copied:
+    """Add the sealed entries at a URL that fsspec knows to a store, after a check of their digests."""
+    files, root = open_url(url, StoreError)
+    copied = Copied()
+    for folder in _remote_entries(files, root):
+        _pull_entry(files, folder, store, copied)
+    _pull_models(files, root, store)
+    return copied
+
+
+def _pull_entry(files: Any, folder: str, store: Path, copied: Copied, on_wait: OnWait = lambda _: None) -> None:
+    """Add the sealed entry in a remote folder to a store. Raises StoreError if it is damaged."""
+    digest = folder.rpartition("/")[2]
+    there = StoredEntry(store / digest[:2] / digest)
+    if there.complete:
+        copied.count("present")
+        if files.cat_file(f"{folder}/{DONE}") != read_done(there.folder):
+            copied.conflict(there.folder, folder)
+        return
+    store.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix="pull-", dir=store) as location:  # the default folder may be in memory
+        local = StoredEntry(Path(location) / digest)
+        local.folder.mkdir()
+        for path in files.ls(folder, detail=False):
+            files.get_file(path, str(local.folder / path.rpartition("/")[2]))
+        if damage := local.damage():
+            raise StoreError(
+                f"{files.unstrip_protocol(folder)}: the entry {digest[:12]} is damaged ({damage}). Delete it there, "
+                "and push it again."
+            )
+        _merge_entry(store, local, copied, "pull", on_wait)
+
+
+@dataclass
+class RemoteStore:
+    """The sealed entries at a URL, which a session copies into its store if they are not there.
+
+    `missing` are the entries that are not there, so that each is looked for once. Raises StoreError for a URL that
+    fsspec does not know, and for one that needs a connection if `offline`.
+    """
+
+    url: str
+    store: Path
+    offline: bool = False
+    on_wait: OnWait = lambda _: None
+    missing: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        open_url(self.url, StoreError)
+        if self.offline and needs_connection(self.url):
+            raise StoreError(
+                f"{self.url} is on another machine, and offline mode opens no connection. Copy the store once with: "
+                "eyechart store pull URL STORE"
+            )
+
+    def copy_entry(self, digest: str) -> None:
+        """Copy an entry into the store if it is sealed at the URL. Raises StoreError if the URL cannot be read."""
+        if digest in self.missing:
+            return
+        files, root = open_url(self.url, StoreError)
+        folder = f"{root}/{digest[:2]}/{digest}"
+        with self.explain_errors():
+            try:
+                files.cat_file(f"{folder}/{DONE}")  # of a server that is gone, `exists` only says no
+            except FileNotFoundError:
+                self.missing.add(digest)
+                return
+            _pull_entry(files, folder, self.store, Copied(), self.on_wait)
+
+    def copy_models(self) -> None:
+        """Copy the descriptions of models into the store. Raises StoreError if the URL cannot be read."""
+        files, root = open_url(self.url, StoreError)
+        with self.explain_errors():
+            _pull_models(files, root, self.store)
+
+    def explain_errors(self) -> AbstractContextManager[None]:
+        """Raise StoreError with a sentence for any error of the file system."""
+        remedy = "All answers so far are stored; run the same command again, or leave out --eye-remote."
+        return explain_errors(StoreError, f"The store at {self.url} cannot be read", f". {remedy}")
+
+
+def _pull_models(files: Any, root: str, store: Path) -> None:
+    """Add the descriptions of models at a URL to a store."""
+    with TemporaryDirectory() as location, suppress(FileNotFoundError):
+        (Path(location) / MODELS).mkdir()
+        for path in files.ls(f"{root}/{MODELS}", detail=False):
+            if path.endswith(".json"):
+                local = Path(location) / MODELS / path.rpartition("/")[2]
+                files.get_file(path, str(local))
+                last = _read_time(files, path.removesuffix(".json") + TIME)
+                os.utime(local, ns=(last, last))  # else the model of a copy would be the one that answered last
+        _merge_models(store, Path(location))
+
+
+def _remote_entries(files: Any, root: str) -> Iterator[str]:
+    """Yield the folders of whole entries at the root of a remote store. Raises StoreError if there is none."""
+    done = sorted(files.glob(f"{root}/??/*/{DONE}"))
+    if not done:
+        raise StoreError(f"There are no sealed entries at {root}. Copy some there with: eyechart store push STORE URL")
+    yield from (path.rpartition("/")[0] for path in done)
+
+
+def upload(files: Any, path: Path, target: str) -> None:
+    """Copy a local file to a remote file system."""
+    files.makedirs(target.rpartition("/")[0], exist_ok=True)
+    files.put_file(str(path), target)

@@ -1,0 +1,156 @@
+"""The sizes of a division's sets, by data set and category: Figures 2 and 8 of arXiv 2602.18094."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+
+import pandas as pd
+
+from eyechart.oodbench.division.pairs import HARD_SAMPLES, ID
+from eyechart.oodbench.tables.pair_frames import INITIAL, OOD_SETS
+from eyechart.oodbench.tables.pair_pages import (
+    EXISTENCE,
+    OODBENCH,
+    PAPER,
+    PROGRESSION,
+    data_notes,
+    division_sha256,
+    group_by_division,
+    published_order,
+    set_label,
+    source_name,
+)
+from eyechart.reports.runs import CaseRun, Runs
+from eyechart.reports.tables.definition import TableDefinition
+from eyechart.reports.tables.selection import Page, with_suffixes
+
+DIVISION, ALL, OOD = "division", "all", "OOD"
+COLUMNS = ("name", "set", "main")  # of the csv file of a division
+DIVISION_OPTIONS = (
+    "detectors",
+    "detector_templates",
+    "threshold",
+    "max_pairs",
+    "absent_categories",
+)  # options that define a division
+
+
+def _division_pages(runs: Runs, _: str | None = None, *, initial: bool) -> list[Page]:
+    """Return a page per settings of the division, with a case for each data set and division."""
+    groups: dict[tuple[object, ...], list[tuple[CaseRun, str]]] = {}
+    known = set()
+    for case, split in _division_cases(runs):
+        settings = (*map(case.option, DIVISION_OPTIONS), case.record.limit)
+        sizes = count_pairs(case.samples(COLUMNS, DIVISION), ["name", "set"], initial=initial)
+        sizes = sizes[(sizes > 0) & (sizes.index.get_level_values("set") != HARD_SAMPLES)]
+        key = (settings, split, frozenset(sizes.items()))
+        if key not in known:
+            groups.setdefault(settings, []).append((case, split))
+        known.add(key)
+    return with_suffixes([create_page(cases, initial=initial) for cases in groups.values()])
+
+
+def _division_cases(runs: Runs) -> Iterator[tuple[CaseRun, str]]:
+    """Yield one case per division with the title of its data set, divisions with hard samples first.
+
+    Of several lists of detectors that give the same division, the shortest one is shown.
+    """
+    groups = [group for protocol in (EXISTENCE, PROGRESSION) for group in group_by_division(runs, protocol)]
+    shortest: dict[tuple[str, str], tuple[CaseRun, str]] = {}
+    for group in sorted(groups, key=lambda group: group.cases[0].option("hard_samples", "none") == "none"):
+        case = group.cases[0]
+        key = group.title, division_sha256(case)
+        known = shortest.get(key)
+        if DIVISION in case.record.artifacts and (not known or _count_detectors(case) < _count_detectors(known[0])):
+            shortest[key] = case, group.title
+    yield from shortest.values()
+
+
+def _count_detectors(case: CaseRun) -> int:
+    """Return the number of detectors of a case's division."""
+    return len(case.option("detectors").split("+"))
+
+
+def create_page(cases: Iterable[tuple[CaseRun, str]], *, initial: bool) -> Page:
+    """Return the page of the divisions of one settings; its row -1 is for all data sets together."""
+    ordered = sorted(cases, key=lambda item: published_order(item[0]))
+    divided = [case for case, _ in ordered]
+    names = pd.DataFrame({"Data": map(source_name, divided), "split": [split for _, split in ordered]})
+    if len(divided) > 1:
+        names.loc[-1] = [ALL, ALL]
+    settings = ", ".join(f"{name} {divided[0].option(name) or '—'}" for name in DIVISION_OPTIONS)
+    return Page(
+        cases=tuple(divided), title=OODBENCH, names=names, notes=(f"Divided by: {settings}.", *data_notes(divided)),
+        context={"benchmark": "initial" if initial else "main", "divided": settings},
+    )  # fmt: skip
+
+
+def count_pairs(pairs: pd.DataFrame, by: list[str], *, initial: bool) -> pd.Series:
+    """Return the number of pairs of each group, of the main benchmark or of the initial one."""
+    counted = pairs["set"].notna() if initial else pairs["main"] == "1"
+    return pairs.assign(pairs=counted.astype(int)).groupby(by)["pairs"].sum()
+
+
+def set_sizes(page: Page, *, initial: bool) -> pd.DataFrame:
+    """Return the numbers of pairs: `row`, `Category`, a column per set, and OOD.
+
+    The total of all data sets comes first, then of each data set the total and its categories, those with most OOD
+    pairs first. Hard samples have a column if there are any.
+    """
+    sizes = count_pairs(page.samples(COLUMNS, DIVISION), ["row", "name", "set"], initial=initial).unstack(fill_value=0)
+    mined = [name for name in sizes if name == HARD_SAMPLES and sizes[name].any()]
+    sizes = sizes.reindex(columns=[ID, *OOD_SETS, *mined], fill_value=0)
+    sizes[OOD] = sizes[[*OOD_SETS]].sum(axis=1)
+    categories = sizes.reset_index(names=["row", "Category"])
+    categories = categories.sort_values([OOD, "Category"], ascending=[False, True])
+    totals = sizes.groupby("row").sum().reset_index().assign(Category=ALL)
+    whole = sizes.sum().to_frame().T.assign(row=-1, Category=ALL)
+    parts = [whole, totals, categories] if len(page.cases) > 1 else [totals, categories]
+    return pd.concat(parts, ignore_index=True).sort_values("row", kind="stable", ignore_index=True)
+
+
+def label_sets(names: Iterable[str], *, initial: bool) -> dict[str, str]:
+    """Return the printed name of each set in the main or the initial benchmark."""
+    return {name: f"{name}{INITIAL}" if initial and name in OOD_SETS else set_label(name) for name in names}
+
+
+def size_cells(page: Page, *, initial: bool) -> pd.DataFrame:
+    """Return the number of pairs by data set, category and set."""
+    sizes = set_sizes(page, initial=initial)
+    return sizes.rename(columns=label_sets(sizes, initial=initial)).melt(
+        ["row", "Category"], var_name="column", value_name="count"
+    )
+
+
+def _size_columns(page: Page, *, initial: bool) -> list[str]:
+    """Return the sets and OOD."""
+    sizes = set_sizes(page, initial=initial).drop(columns=["row", "Category"])
+    return [*label_sets(sizes, initial=initial).values()]
+
+
+SET_SIZES = TableDefinition(
+    name="oodbench-set-sizes",
+    alias="oodbench-F2",
+    source=f"{PAPER}, Figure 2",
+    summary="The number of pairs of each set of OODBench's main benchmark by data set and category.",
+    pages=partial(_division_pages, initial=False),
+    needs="shows how large the sets of a division are",
+    command="pytest -k oodbench",
+    title="{page}: sizes of the main benchmark's sets by category",
+    cells=partial(size_cells, initial=False),
+    rows=("Data", "Category"),
+    columns=partial(_size_columns, initial=False),
+    notes=("Numbers of image–category pairs; two opposite questions are asked about each pair.",),
+)
+INITIAL_SET_SIZES = replace(
+    SET_SIZES,
+    name="oodbench-initial-set-sizes",
+    alias="oodbench-F8",
+    source=f"{PAPER}, Figure 8",
+    summary="The number of pairs of each set of OODBench's initial benchmark, before downsampling.",
+    pages=partial(_division_pages, initial=True),
+    title="{page}: sizes of the initial benchmark's sets by category",
+    cells=partial(size_cells, initial=True),
+    columns=partial(_size_columns, initial=True),
+)
+TABLES = (SET_SIZES, INITIAL_SET_SIZES)

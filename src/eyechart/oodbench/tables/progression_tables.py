@@ -1,0 +1,147 @@
+"""Measures of progression (existence, counting, logic): Tables 3 and 14 to 17 of arXiv 2602.18094."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from eyechart.oodbench.tables.pair_pages import (
+    BOOTSTRAP,
+    OODBENCH,
+    PAPER,
+    PROGRESSION,
+    SOURCES,
+    TIME,
+    progression_pages,
+    set_label,
+    set_order,
+    set_time,
+    settings_pages,
+    time_note,
+)
+from eyechart.reports.tables.definition import TableDefinition
+from eyechart.reports.tables.selection import Page
+from eyechart.results.frames import select_metrics
+from eyechart.statistics.degenerate_intervals import share_interval
+from eyechart.statistics.resampling import cluster_bootstrap_totals
+
+SET = "Data Type"
+QUESTIONS = {"E-Acc": "existence", "C-Acc": "counting", "L-Acc": "logic"}
+METRICS = {"E-Acc": "e_acc", "C-Acc": "c_acc", "L-Acc": "l_acc"}
+COUNTS = [f"{head} {kind}" for kind in ("right", "n") for head in QUESTIONS]
+TIMES = 2000
+MEANING = (
+    "E: is the first category there? C: how many of the second are there? L: are there more of the first than second?",
+    "An answer to L counts only where that to C is right, too.",
+    BOOTSTRAP.format("images"),
+)
+COMMAND = 'pytest -k "oodbench and progression"'
+
+
+def _recorded_cells(page: Page) -> pd.DataFrame:
+    """Return the three measures of each case and set as they are in the records."""
+    columns = {head: {"labels": OODBENCH, "metric": name} for head, name in METRICS.items()}
+    cells = select_metrics(page.metrics, columns)
+    return cells.sort_values("subset", key=lambda names: names.map(set_order), kind="stable")
+
+
+def pooled_cells(page: Page) -> pd.DataFrame:
+    """Return the three measures of each model and set; those of a single data set are as in its record."""
+    pooled = page.names["Pooled"].duplicated(keep=False)
+    recorded = _recorded_cells(page)
+    parts = [recorded[~recorded["row"].map(pooled)]]
+    if pooled.any():
+        counts = _count_by_image(page)
+        counts = counts[counts.index.get_level_values("data").map(pooled)]
+        groups = counts.groupby(["row", "subset"], sort=False)
+        parts += [share_cells(part).assign(row=row, subset=name) for (row, name), part in groups]
+    cells = pd.concat(parts, ignore_index=True).sort_values(
+        "subset", key=lambda names: names.map(set_order), kind="stable"
+    )
+    return cells.assign(**{SET: cells["subset"].map(set_label)})
+
+
+def _count_by_image(page: Page) -> pd.DataFrame:
+    """Return how many answers to each question are right, and how many there are, by image.
+
+    The index has `row` (the first row of the model), `subset`, `data` (the row of the case) and `image`, the columns
+    are COUNTS.
+    """
+    samples = page.samples(["key", "subset", "question", "correct"])
+    questions = {head: samples["question"] == name for head, name in QUESTIONS.items()}
+    right = {f"{head} right": rows & (samples["correct"] == 1) for head, rows in questions.items()}
+    count = {f"{head} n": rows & samples["correct"].notna() for head, rows in questions.items()}
+    keys = {
+        "image": samples.groupby(["row", "key"], sort=False).ngroup(), "data": samples["row"],
+        "row": page.names["Pooled"].loc[samples["row"]].to_numpy(), "subset": samples["subset"],
+    }  # fmt: skip
+    return pd.DataFrame({**keys, **right, **count}).groupby(["row", "subset", "data", "image"])[COUNTS].sum()
+
+
+def share_cells(counts: pd.DataFrame) -> pd.DataFrame:
+    """Return the three measures of a set of a model; images are drawn within each data set, with all their samples."""
+    first = counts.index.get_level_values("row")[0]
+    totals = counts.sum().to_numpy()
+    draws = np.add.reduce(
+        [
+            cluster_bootstrap_totals(part.to_numpy(np.int64), part.index.get_level_values("image"), TIMES, data - first)
+            for data, part in counts.groupby("data")
+        ]
+    )
+    rows = []
+    for index, (head, right, n) in enumerate(zip(QUESTIONS, totals[:3], totals[3:], strict=True)):
+        with np.errstate(invalid="ignore"):
+            shares = draws[:, index] / draws[:, index + len(QUESTIONS)]
+        low, high = share_interval(shares, right / n, len(counts)) if n else (np.nan, np.nan)
+        rows.append({"column": head, "value": right / n if n else np.nan, "n": n, "low": low, "high": high})
+    return pd.DataFrame(rows)
+
+
+POOLED = TableDefinition(
+    name="oodbench-progression",
+    alias="oodbench-T3",
+    source=f"{PAPER}, Table 3",
+    summary="How far models come from recognising to counting and comparing, all data sets pooled.",
+    pages=progression_pages,
+    needs="shows how far models come from recognising to comparing",
+    command=COMMAND,
+    title="OODBench: progression (%), {page} pooled",
+    cells=pooled_cells,
+    rows=("Model", "Data", SET),
+    columns=tuple(QUESTIONS),
+    notes=(
+        *MEANING,
+        "Samples of all data sets are pooled, so that each counts by its size; images are drawn within data sets.",
+    ),
+)
+
+
+def source_cells(page: Page) -> pd.DataFrame:
+    """Return the three measures of each case and set, and its time."""
+    cells = _recorded_cells(page)
+    rows = cells[["row", "subset"]].drop_duplicates()
+    times = [set_time(page.cases[row], name) for row, name in rows.itertuples(index=False)]
+    cells = pd.concat([cells, rows.assign(column=TIME, text=times)], ignore_index=True)
+    return cells.assign(**{SET: cells["subset"].map(set_label)})
+
+
+def source_table(number: int, source: str) -> TableDefinition:
+    """Return the table of one data set."""
+    return replace(
+        POOLED,
+        name=f"oodbench-progression-{source.casefold()}",
+        alias=f"oodbench-T{number}",
+        source=f"{PAPER}, Table {number}",
+        summary=f"How far models come from recognising to counting and comparing on {source}, and the time.",
+        pages=settings_pages(PROGRESSION, source),
+        needs=f"{POOLED.needs} on {source}",
+        command=f"{COMMAND} --eye-data=ROOT, where ROOT holds {source}",
+        title=f"{{page}}: {source}, progression (%)",
+        cells=source_cells,
+        rows=("Model", SET),
+        columns=(*QUESTIONS, TIME),
+        notes=lambda page: (*MEANING, time_note(page.cases)),
+    )
+
+
+TABLES = (POOLED, *(source_table(number, source) for number, source in enumerate(SOURCES.values(), 14)))

@@ -1,0 +1,189 @@
+"""Map free text to one of several choices: by constrained decoding with the same model, or by matching phrases.
+
+It is the second step of nlg2choice (arXiv 2603.27033, section 5): a text, a question about it, constrained decoding.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Protocol
+
+from eyechart.data.labels.class_names import check_unique
+from eyechart.errors import ModelError
+from eyechart.inference.requests.text_requests import ANSWER_KEY, ChoiceBatch, ChooseAnswers, GenerateChoices
+from eyechart.inference.store.responses import Response
+from eyechart.models.types import Generator, Model, Scorer, Usage
+from eyechart.parsers import class_name, json_answers
+from eyechart.parsers.no_image import says_no_image
+from eyechart.parsers.thinking import remove_thinking
+from eyechart.parsers.truncation import read_complete_name
+from eyechart.protocol.context import Context, is_replay, usual_token_limit
+from eyechart.protocol.prompts import Prompt
+
+VERSION = 2
+UNPARSED = -1
+TOKENS = 96  # the longest name, its quotes and the braces around it
+
+
+class _ChoiceParser(Protocol):
+    """Parse choices without a model; returns `UNPARSED` where there is none."""
+
+    def parse_exact(self, text: str) -> int:
+        """Return the choice of a text that is only a choice, so that no request is needed."""
+
+    def parse(self, text: str) -> int:
+        """Return the choice of a text by the names and phrases that occur in it."""
+
+
+@dataclass(frozen=True)
+class ExtractionResult:
+    """The choice index of each text (n), `UNPARSED` if none, and errors and truncated responses by text index."""
+
+    indices: Sequence[int]
+    errors: Mapping[int, str]
+    usage: Usage = field(default_factory=Usage)
+    requests: int = 0
+    truncated: frozenset[int] = frozenset()
+
+
+def extract_choices(
+    context: Context,
+    texts: Sequence[str],
+    template: Prompt,
+    choices: Sequence[str],
+    reader: _ChoiceParser,
+    **slots: str,
+) -> ExtractionResult:
+    """Return the choice of each text; equal texts share one request, and texts that are a choice need none.
+
+    Thinking is removed; an empty text, and one that says that there is no image, have no choice. `slots` are the slots
+    of the prompt other than `said`.
+    """
+    stripped = ["" if says_no_image(text) else remove_thinking(text).strip() for text in texts]
+    known = [*dict.fromkeys(filter(None, stripped))]
+    if _uses_text_matching(context):
+        choice_by_text = {text: reader.parse(text) for text in known}
+        return ExtractionResult([choice_by_text.get(text, UNPARSED) for text in stripped], {})
+    choice_by_text = {text: reader.parse_exact(text) for text in known}
+    open_ = [text for text in known if choice_by_text[text] == UNPARSED]
+    responses, usage = request_choices(context, [template.fill(said=text, **slots) for text in open_], choices)
+    response_by_text = dict(zip(open_, responses, strict=True))
+    choice_by_text |= {
+        text: UNPARSED if response.error else _parse_response(response, choices)
+        for text, response in response_by_text.items()
+    }
+    cut = {
+        text
+        for text, response in response_by_text.items()
+        if not response.finished and not response.error and choice_by_text[text] == UNPARSED
+    }
+    errors = {
+        index: response_by_text[text].error
+        for index, text in enumerate(stripped)
+        if text in response_by_text and response_by_text[text].error
+    }
+    return ExtractionResult(
+        [choice_by_text.get(text, UNPARSED) for text in stripped], errors, usage, len(open_), _indices_of(stripped, cut)
+    )
+
+
+def _indices_of(texts: Sequence[str], subset: Collection[str]) -> frozenset[int]:
+    """Return the indices of the texts that are in the subset."""
+    return frozenset(index for index, text in enumerate(texts) if text in subset)
+
+
+def complete_texts(responses: Sequence[Response], reader: _ChoiceParser) -> list[str]:
+    """Return the text of each response; of a truncated one only a first line that is a choice, else ""."""
+    return [response.text if response.finished else _complete_line(response.text, reader) for response in responses]
+
+
+def _complete_line(text: str, reader: _ChoiceParser) -> str:
+    """Return the first line of a truncated response if it is only a choice, else ""."""
+    line = read_complete_name(text)
+    return line if line and reader.parse_exact(line) != UNPARSED else ""
+
+
+def truncated_responses(
+    responses: Sequence[Response], reader: _ChoiceParser, extraction: ExtractionResult
+) -> frozenset[int]:
+    """Return the indices of responses that, or whose extraction, reached the token limit before they answered."""
+    cut = [
+        index
+        for index, response in enumerate(responses)
+        if not response.finished and not response.error and not _complete_line(response.text, reader)
+    ]
+    return extraction.truncated | {*cut}
+
+
+def _uses_text_matching(context: Context) -> bool:
+    """Return whether choices are extracted by text matching: requested by option, replayed text, or a model without
+    log-probabilities and structured output.
+    """
+    return (
+        context.options["extraction"] == "inclusion" or is_replay(context) or bool(_why_unable_to_choose(context.model))
+    )
+
+
+def _why_unable_to_choose(model: Model) -> str:
+    """Return why a scorer cannot give log-probabilities, "" for all other models."""
+    structured = isinstance(model, Generator) and model.structured
+    return model.scoring_obstacle if isinstance(model, Scorer) and not structured else ""
+
+
+def extraction_variant(
+    context: Context, first: Prompt | None, second: Prompt, choices: Sequence[str]
+) -> dict[str, str]:
+    """Return the variant of the record: options, prompts, and the method and version of the extraction."""
+    parser, method = f"inclusion {VERSION}", {"extraction": "inclusion"}
+    if context.options["extraction"] != "inclusion" and (why := _why_unable_to_choose(context.model)):
+        method["extraction_reason"] = why
+    if not _uses_text_matching(context):
+        how = "constrained" if isinstance(context.model, Scorer) else f"json_answers {json_answers.VERSION}"
+        parser = f"class_name {class_name.VERSION}, {how}, {len(choices)} choices"
+        method = {"extraction": "choice", "extraction_prompt": f"{second.name} ({second.sha256[:8]})"}
+    variant = context.variant(first or second, parser) | method
+    return variant if first else {name: value for name, value in variant.items() if name != "prompt"}
+
+
+def request_choices(context: Context, texts: Sequence[str], choices: Sequence[str]) -> tuple[Sequence[Response], Usage]:
+    """Return the model's choice for each text, and the token usage; neither images nor a limit are in the key."""
+    check_unique(choices)
+    model, runner = context.generator, context.runner
+    if isinstance(model, Scorer) and not model.scoring_obstacle:
+        kind: type[ChoiceBatch] = ChooseAnswers
+    elif model.structured:
+        kind = GenerateChoices
+    else:
+        raise ModelError(
+            f"{model.identity.name} can neither choose among answers nor keep to a schema. Use hf[…], vllm[…] or "
+            f"openai[…], or {context.flag('extraction', 'inclusion')}."
+        )
+    limit = usual_token_limit(model, TOKENS)
+    result = runner.run(kind("extraction", tuple(texts), tuple(choices), limit, runner.seed), model)
+    return result.responses, result.usage
+
+
+def _parse_response(response: Response, choices: Sequence[str]) -> int:
+    """Return the index of a response's choice; a truncated response must contain a complete JSON value or line."""
+    if response.finished:
+        return parse_choice(response.text, choices)
+    text = (json_answers.parse(response.text, (ANSWER_KEY,)).lenient or {}).get(ANSWER_KEY) or read_complete_name(
+        response.text
+    )
+    return parse_choice(text, choices) if text else UNPARSED
+
+
+def parse_choice(text: str, choices: Sequence[str]) -> int:
+    """Return the index of the choice in a text, plain or in JSON; servers may violate a schema with many choices."""
+    exact = choice_indices(tuple(choices)).get(text)
+    if exact is not None:
+        return exact
+    value = (json_answers.parse(text, (ANSWER_KEY,)).lenient or {}).get(ANSWER_KEY) or ""
+    index = class_name.parse(value or text, choices).lenient
+    return UNPARSED if index is None else index
+
+
+@lru_cache(maxsize=8)
+def choice_indices(choices: tuple[str, ...]) -> Mapping[str, int]:
+    """Return the index of each choice."""
+    return {name: index for index, name in enumerate(choices)}

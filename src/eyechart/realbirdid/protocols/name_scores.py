@@ -1,0 +1,150 @@
+"""Scores of every name for every image: cosines of an encoder, log-probabilities of a language model, or a replay."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.data.labels.class_names import load_templates
+from eyechart.data.observations import Observations
+from eyechart.data.taxonomy import common_names
+from eyechart.errors import DataError, SpecError
+from eyechart.inference.requests.class_weights import check_weights, cosine_similarity
+from eyechart.inference.requests.row_requests import ClassWeights, EncodeImages, LogitScale, ScoreChoices
+from eyechart.inference.store.arrays import all_failed
+from eyechart.models.types import Floats, Scorer
+from eyechart.protocol.context import Context
+from eyechart.protocol.options import OWN
+from eyechart.protocol.prompts import get_prompt
+from eyechart.realbirdid.protocols.species_replay import ReplayedProbabilities, SpeciesReplay
+
+TEMPLATES = "bird"
+Bools = NDArray[np.bool_]
+ReadScores = Callable[[int, int], Floats]
+ToProbabilities = Callable[[Floats, Bools | None], Floats]
+
+
+def softmax(logits: Floats, allowed: Bools | None = None) -> Floats:
+    """Return the softmax (n, names) of logits over the allowed names (n, names); NaN where no name is allowed.
+
+    >>> softmax(np.zeros((1, 4), np.float32), np.array([[True, True, False, False]])).tolist()
+    [[0.5, 0.5, 0.0, 0.0]]
+    """
+    masked = logits if allowed is None else np.where(allowed, logits, -np.inf)
+    top = masked.max(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        raised = np.exp(masked - top)
+        probabilities: Floats = raised / raised.sum(axis=1, keepdims=True, dtype=np.float64).astype(np.float32)
+    return probabilities
+
+
+def conditional_probabilities(probabilities: Floats, allowed: Bools | None = None) -> Floats:
+    """Return probabilities (n, names) conditional on the allowed names (n, names); NaN where no name is allowed.
+
+    Where no allowed name has any probability, all of them are equally likely.
+
+    >>> given = np.array([[0.5, 0.25, 0.25], [1, 0, 0]], np.float32)
+    >>> conditional_probabilities(given, np.array([[False, True, True]] * 2)).tolist()
+    [[0.0, 0.5, 0.5], [0.0, 0.5, 0.5]]
+    """
+    if allowed is None:
+        return probabilities
+    kept = np.where(allowed, probabilities, probabilities.dtype.type(0))
+    silent = ~kept.any(axis=1)  # NaN stays NaN
+    kept[silent] = allowed[silent]
+    with np.errstate(invalid="ignore"):
+        normalised: Floats = kept / kept.sum(axis=1, keepdims=True, dtype=np.float64)
+    return normalised.astype(probabilities.dtype)
+
+
+@dataclass(frozen=True)
+class NameScores:
+    """Scores of every name: `read(start, stop)` returns (rows, names), NaN for an error.
+
+    Scores are logits, log-probabilities or probabilities; `to_probabilities` converts them to probabilities.
+    """
+
+    read: ReadScores
+    errors: Mapping[int, str]
+    variant: Mapping[str, str]
+    to_probabilities: ToProbabilities = softmax
+
+
+def require_observations(dataset: Dataset) -> Observations:
+    """Return the observations of a split; raises DataError for a split without any."""
+    if dataset.selected_observations is None:
+        raise DataError(
+            f"{dataset.benchmark}/{dataset.split} has no observations. Put birds.csv (or birds.parquet) and "
+            "taxonomy.csv into its folder; README says what they hold."
+        )
+    return dataset.selected_observations
+
+
+def species_names(context: Context) -> tuple[str, ...]:
+    """Return the species names of the prompts, scientific or common as the option says."""
+    if context.options["species_names"] == "scientific":
+        return context.names
+    return common_names(require_observations(context.dataset).taxonomy)
+
+
+def score_names(context: Context, names: Sequence[str]) -> NameScores:
+    """Return the scores of names for every image, by the capability of the model."""
+    if isinstance(context.model, SpeciesReplay):
+        return _replay_scores(context.model.probabilities(context.dataset))
+    if isinstance(context.model, Scorer):
+        return _score_with_language_model(context, names)
+    return _score_with_encoder(context, names)
+
+
+def _score_with_encoder(context: Context, names: Sequence[str]) -> NameScores:
+    """Return the cosines of an encoder, multiplied by its logit scale."""
+    if context.options["prompt"] != OWN:
+        raise SpecError(
+            f"{context.flag('prompt')} is for models that answer in words; "
+            f"{context.model.identity.name} compares. Give --eye-templates."
+        )
+    runner, model, template_set = context.runner, context.encoder, load_templates(context.templates or TEMPLATES)
+    by = f"{template_set.name} ({template_set.sha256[:8]})"
+    features = runner.run(EncodeImages(), model, context.dataset)
+    weights = runner.run(ClassWeights(tuple(names), template_set.formats), model)
+    check_weights(model, weights)
+    times: np.float32 = runner.run(LogitScale(), model)[0, 0]
+
+    def read(start: int, stop: int) -> Floats:
+        if all_failed(features):
+            return np.full((stop - start, len(names)), np.nan, np.float32)
+        return cosine_similarity(features.values[start:stop], weights) * times
+
+    return NameScores(read, features.errors, {"templates": by, "scale": f"{times:.6g}"})
+
+
+def _score_with_language_model(context: Context, names: Sequence[str]) -> NameScores:
+    """Return the log-probabilities of a language model, of the shortest unique prefix of each name."""
+    question = context.select_prompt(get_prompt("species"))
+    request = ScoreChoices((0, question.text), tuple(names), "unique")
+    scores = context.runner.run(request, context.scorer, context.dataset)
+
+    def read(start: int, stop: int) -> Floats:
+        if all_failed(scores):
+            return np.full((stop - start, len(names)), np.nan, np.float32)
+        return scores.values[start:stop]
+
+    variant = {"prompt": f"{question.name} ({question.sha256[:8]})", "parser_version": "none", "stop": "unique prefix"}
+    return NameScores(read, scores.errors, variant)
+
+
+def _replay_scores(probabilities: ReplayedProbabilities) -> NameScores:
+    """Return the probabilities of a file."""
+
+    def read(start: int, stop: int) -> Floats:
+        return probabilities[start:stop]
+
+    return NameScores(read, probabilities.errors, {}, conditional_probabilities)
+
+
+def candidate_mask(observed: Observations, start: int, stop: int) -> Bools:
+    """Return the mask (rows, species) of the range lists; all False for images without a list or a location."""
+    mask: Bools = observed.candidate_mask(start, stop) & observed.eligible[start:stop, None]
+    return mask

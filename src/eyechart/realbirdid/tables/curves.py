@@ -1,0 +1,250 @@
+"""The curves of RealBirdID over all thresholds: Figures 5, 9, 10, 17 and 18 of arXiv 2603.27033 as tables."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from eyechart.realbirdid.tables.bird_pages import (
+    ALL,
+    COMMANDS,
+    NEEDS,
+    PAPER,
+    RANGE,
+    SETS,
+    SPECIES,
+    metric_cells,
+    select_pages,
+)
+from eyechart.reports.runs import Runs
+from eyechart.reports.tables.definition import TableDefinition
+from eyechart.reports.tables.selection import Page
+from eyechart.results.frames import clustered_share, to_numbers
+from eyechart.results.records import ANSWERABLE, UNANSWERABLE, WHOLE
+
+CRITERIA = {"max_probability": "max probability", "entropy": "entropy", "margin": "margin"}
+HEADS = {
+    (ANSWERABLE, "species"): "A species",
+    (ANSWERABLE, "genus"): "A genus",
+    (UNANSWERABLE, "genus"): "UA genus",
+}
+SHARES = (0.25, 0.5, 0.75)  # of the images abstained on, where a table reads a curve
+MEANING = (
+    "Areas under curves over every distinct threshold.",
+    SETS,
+    "Brackets: 95 % intervals over observations, each with all its images: of areas by bootstrap, else Wilson's.",
+)
+LISTED = "range.species.probability"  # a column that has a value for images with a range list
+
+
+@dataclass(frozen=True)
+class _Curve:
+    """A curve: its name in the file of curves, the metric that is the area under it, and its titles.
+
+    `images` are the subset and the level of the metric. With `falls`, x is the share of images abstained on, 0 to 1.
+    """
+
+    name: str
+    area: str
+    images: tuple[str, ...]
+    head: str
+    x: str
+    y: str
+    falls: bool = False
+
+    @property
+    def heads(self) -> list[str]:
+        """The columns of a table: the area, then the accuracy at each share."""
+        return [self.head, *(f"{self.head}, {100 * share:g} % left out" for share in SHARES * self.falls)]
+
+    @property
+    def area_name(self) -> str:
+        """The short name of the area."""
+        return {"i": "IG", "u": "UA/A"}.get(self.area[0], "AUC")
+
+
+Panel = tuple[_Curve, str]  # with its label set
+Grid = Sequence[Sequence[Panel]]
+
+
+def accuracy_curve(images: tuple[str, str], criterion: str = "", *, falls: bool = False) -> _Curve:
+    """Return the curve of accuracy by coverage, or, with `falls`, by the share abstained on."""
+    end = "" if criterion == "max_probability" else criterion
+    head = HEADS[images] + (f", by {CRITERIA[criterion]}" if criterion else "")
+    x = "abstained on (%)" if falls else "coverage (%)"
+    name = f"accuracy {'.'.join(images)} {end}".strip()
+    return _Curve(name, f"auc_{end}".strip("_"), images, head, x, "accuracy (%)", falls)
+
+
+def abstention_curve(criterion: str) -> _Curve:
+    """Return the curve of the abstention rate on unanswerable images by that on answerable images."""
+    area = "ua_a" if criterion == "max_probability" else f"ua_a_{criterion}"
+    head = f"UA/A, by {CRITERIA[criterion]}"
+    return _Curve(f"abstention {criterion}", area, (WHOLE,), head, "A abstained on (%)", "UA abstained on (%)")
+
+
+GAIN = _Curve("ig", "ig", (ANSWERABLE,), "IG", "information gain (%)", "accuracy (%)")
+
+
+def _main_grid(labels: str) -> Grid:
+    """Return the panels of Figure 5: information gain, accuracy by coverage, and the abstention tradeoff."""
+    species, genus = accuracy_curve((ANSWERABLE, "species")), accuracy_curve((ANSWERABLE, "genus"))
+    return [[(GAIN, labels), (species, labels)], [(abstention_curve("max_probability"), labels), (genus, labels)]]
+
+
+def _tradeoff_grid(labels: str) -> Grid:
+    """Return the panels of Figure 9: the abstention tradeoff by each criterion."""
+    return [[(abstention_curve(criterion), labels) for criterion in CRITERIA]]
+
+
+def _criteria_grid(labels: str) -> Grid:
+    """Return the panels of Figure 10: accuracy by coverage for each criterion."""
+    return [[(accuracy_curve(images, criterion), labels) for criterion in CRITERIA] for images in HEADS]
+
+
+def _selective_grid(labels: str) -> Grid:
+    """Return the panels of Figure 17: accuracy by the share abstained on, without and with range lists."""
+    images = ((ANSWERABLE, "species"), (UNANSWERABLE, "genus"))
+    return [[(accuracy_curve(of, falls=True), shown) for shown in (labels, RANGE)] for of in images]
+
+
+def _entropy_grid(labels: str) -> Grid:
+    """Return the panels of Figure 18: information gain and the tradeoff by entropy, without and with range lists."""
+    return [[(curve, shown) for shown in (labels, RANGE)] for curve in (GAIN, abstention_curve("entropy"))]
+
+
+def read_points(page: Page) -> pd.DataFrame:
+    """Return the points of all curves: `row`, `labels`, `curve`, `x` and `y`."""
+    points = page.samples(["labels", "curve", "x", "y"], "curves")
+    return to_numbers(points.astype({"labels": "category", "curve": "category"}), ["x", "y"])
+
+
+def curve_points(points: pd.DataFrame, curve: _Curve, labels: str) -> pd.DataFrame:
+    """Return the points of a curve under a label set, case by case, with ascending x."""
+    chosen = points[(points["curve"] == curve.name) & (points["labels"] == labels)].dropna(subset=["x", "y"])
+    ordered = chosen.sort_values(["row", "x"], kind="stable")[["row", "x", "y"]]
+    if curve.falls:
+        ordered = ordered.assign(x=1 - ordered["x"])[::-1].sort_values("row", kind="stable")
+    return ordered
+
+
+def select_panels(page: Page, grid: Callable[[str], Grid]) -> list[list[Panel]]:
+    """Return the panels whose curve a case has, in rows; a row without one is left out."""
+    names = page.samples(["curve", "labels"], "curves").drop_duplicates(["curve", "labels"])
+    known = {*zip(names["curve"], names["labels"], strict=True)}
+    rows = [[panel for panel in dict.fromkeys(row) if (panel[0].name, panel[1]) in known] for row in grid(page.labels)]
+    return [row for row in rows if row]
+
+
+def _curve_pages(grid: Callable[[str], Grid], runs: Runs, labels: str | None) -> list[Page]:
+    """Return the pages that have a panel."""
+    return [page for page in select_pages(runs, SPECIES, labels) if select_panels(page, grid)]
+
+
+def _list_panels(page: Page, grid: Callable[[str], Grid]) -> list[tuple[_Curve, str, str]]:
+    """Return each panel of a page as its curve, its label set, and what its heads end with: labels if they differ."""
+    panels = [panel for row in select_panels(page, grid) for panel in row]
+    several = len({labels for _, labels in panels}) > 1
+    return [(curve, labels, f" ({labels})" if several else "") for curve, labels in panels]
+
+
+def _area_columns(grid: Callable[[str], Grid], page: Page) -> list[str]:
+    """Return the columns of each panel."""
+    return [head + end for curve, _, end in _list_panels(page, grid) for head in curve.heads]
+
+
+def _area_cells(grid: Callable[[str], Grid], page: Page) -> pd.DataFrame:
+    """Return the area under each curve and, for a curve over the share abstained on, the accuracy at some shares."""
+    points, parts = read_points(page), []
+    for curve, labels, end in _list_panels(page, grid):
+        parts.append(metric_cells(page, {curve.head + end: (curve.area, *curve.images)}, labels))
+        if curve.falls:
+            cells = pd.DataFrame(_selective_cells(page, curve, labels, points))
+            parts.append(cells.assign(column=cells["column"] + end))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _selective_cells(page: Page, curve: _Curve, labels: str, points: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield the accuracy of each case where the curve abstains on some shares of the images."""
+    ranked, points = ranked_answers(page, labels, *curve.images), curve_points(points, curve, labels)
+    for row in range(len(page.cases)):
+        answers, shares = (frame[frame["row"] == row] for frame in (ranked, points))
+        for head, share in zip(curve.heads[1:], SHARES, strict=True):
+            yield {"row": row, "column": head, **selective_accuracy(answers, find_share(shares["x"], share))}
+
+
+def find_share(shares: ArrayLike, least: float) -> float:
+    """Return the first of ascending shares that is at least so large; NaN if there is none."""
+    known = np.asarray(shares, np.float64)
+    index = int(np.searchsorted(known, least - 1e-9))
+    return float(known[index]) if index < len(known) else np.nan
+
+
+def selective_accuracy(answers: pd.DataFrame, share: float) -> dict[str, float]:
+    """Return the accuracy among the answers that remain without a share of the least confident ones, as a cell.
+
+    The answers come from `ranked_answers`. The share is a point of the curve, so images of equal probability are
+    kept or dropped together; NaN keeps none.
+    """
+    kept = answers.head(0 if np.isnan(share) else round((1 - share) * len(answers)))
+    return clustered_share(kept["correct"], kept["observation"])
+
+
+def ranked_answers(page: Page, labels: str, subset: str, level: str) -> pd.DataFrame:
+    """Return `row`, `correct` and `observation` (a number) of the scored answers of a subset, surest first.
+
+    Without the label set "all species", they are those to images with a range list.
+    """
+    prefix = "range" if labels == RANGE else "all"
+    correct, probability = (f"{prefix}.{level}.{name}" for name in ("correct", "probability"))
+    columns = dict.fromkeys(["subset", "observation", correct, probability, LISTED])
+    answers = to_numbers(page.samples([*columns]), [*dict.fromkeys([probability, LISTED])])
+    chosen = (answers["subset"] == subset) & answers[correct].notna()
+    if labels != ALL:
+        chosen &= answers[LISTED].notna()
+    answers["observation"] = pd.factorize(answers["observation"])[0]
+    ranked = answers[chosen].sort_values(["row", probability], ascending=[True, False], kind="stable")
+    return ranked.rename(columns={correct: "correct"})[["row", "correct", "observation"]]
+
+
+def _curve_table(figure: int, name: str, summary: str, kinds: str) -> TableDefinition:
+    """Return the table of a figure: the area under each curve, one row per model."""
+    alias = f"realbirdid-F{figure}"
+    return TableDefinition(
+        name=f"realbirdid-{name}",
+        alias=alias,
+        source=f"{PAPER}, Figure {figure}",
+        summary=summary,
+        pages=partial(_curve_pages, GRIDS[alias]),
+        needs=f"{NEEDS[SPECIES]}, about {kinds}",
+        command=COMMANDS[SPECIES],
+        title="{page}: areas under curves (%)",
+        cells=partial(_area_cells, GRIDS[alias]),
+        rows=("Model",),
+        columns=partial(_area_columns, GRIDS[alias]),
+        notes=MEANING,
+    )
+
+
+GRIDS: Mapping[str, Callable[[str], Grid]] = {
+    "realbirdid-F5": _main_grid,
+    "realbirdid-F9": _tradeoff_grid,
+    "realbirdid-F10": _criteria_grid,
+    "realbirdid-F17": _selective_grid,
+    "realbirdid-F18": _entropy_grid,
+}
+OF_ANSWERABLE, OF_BOTH = "answerable images", "answerable and unanswerable images together"
+TABLES = (
+    _curve_table(5, "curves", "Areas under accuracy by information gain and by coverage, and the abstention tradeoff.",
+                 OF_ANSWERABLE),
+    _curve_table(9, "tradeoff-curves", "Areas under the abstention tradeoff, by criterion of confidence.", OF_BOTH),
+    _curve_table(10, "coverage-curves", "Areas under accuracy by coverage, by criterion of confidence.", OF_ANSWERABLE),
+    _curve_table(17, "selective-accuracy", "Accuracy by the share of images abstained on, without and with range "
+                 "lists.", OF_ANSWERABLE),
+    _curve_table(18, "range-list-curves", "Areas under information gain and the tradeoff, without and with range "
+                 "lists.", OF_ANSWERABLE),
+)  # fmt: skip

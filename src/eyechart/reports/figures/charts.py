@@ -1,0 +1,182 @@
+"""Charts of cells: a figure as a declaration, and bars, dots, curves, matrices and strips over long frames.
+
+The frames come from `TableDefinition.cells`: one row per number, with `row`, `column`, `value`, `low` and `high`.
+Bars, dots and strips draw values in per cent, along x, with the rows from top to bottom.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from eyechart.reports.figures.panels import create_blocks, create_panels, set_caption, set_title, wrap_name
+from eyechart.reports.runs import Runs
+from eyechart.reports.tables.definition import TableDefinition
+from eyechart.reports.tables.selection import Page
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+COLOURS = ("tab:blue", "tab:orange", "tab:green", "tab:red", "tab:purple", "tab:brown", "tab:pink", "tab:olive")
+DASHES = ("-", "--", ":", "-.")
+TEXT = 6  # points
+DARK, BAND = 0.6, 0.35  # the value from which text is white, and half the height of a strip
+
+
+@dataclass(frozen=True, kw_only=True)
+class _TableFigure:
+    """A figure of a table, which has its pages, its cells, and the name and the alias of the figure.
+
+    `summary` is a sentence for lists of figures.
+    """
+
+    summary: str
+    table: TableDefinition
+
+    @property
+    def name(self) -> str:
+        """The name of the table, which is also that of the figure."""
+        return self.table.name
+
+    @property
+    def alias(self) -> str:
+        """The number in the paper."""
+        return self.table.alias
+
+
+@dataclass(frozen=True, kw_only=True)
+class FigureDefinition(_TableFigure):
+    """A figure with a panel for each page of a table.
+
+    - `draw(axes, page, cells)` draws the cells of one page under the title of the table, which it may replace.
+    - `height(page)` is the height of its panel, `width` that of the figure, in inches.
+    """
+
+    draw: Callable[["Axes", Page, pd.DataFrame], None]
+    height: Callable[[Page], float]
+    width: float = 7
+
+    def __call__(self, runs: Runs, labels: str | None = None) -> "Figure":
+        """Return the figure. Raises EmptyTableError if the runs have no page."""
+        pages = self.table.get_pages(runs, labels)
+        figure, axes = create_panels([self.height(page) for page in pages], 1, self.width)
+        for (ax,), page in zip(axes, pages, strict=True):
+            set_title(ax, page.fill(self.table.title) + page.suffix)
+            self.draw(ax, page, self.table.cells(page))
+        return figure
+
+
+@dataclass(frozen=True, kw_only=True)
+class CustomFigure(_TableFigure):
+    """A figure with a layout of its own; `make(runs, labels)` returns it."""
+
+    make: Callable[[Runs, str | None], "Figure"]
+
+    def __call__(self, runs: Runs, labels: str | None = None) -> "Figure":
+        """Return the figure. Raises EmptyTableError if the runs have no page."""
+        return self.make(runs, labels)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockFigure(_TableFigure):
+    """A figure with a block of several panels for each page of a table.
+
+    - `draw(part, page, runs)` draws the panels of one page; `caption(page)` is the text above them.
+    - `height(page)` and `width(page)` are the inches of a block; the figure is as wide as the widest one.
+    """
+
+    draw: Callable[["SubFigure", Page, Runs], None]
+    caption: Callable[[Page], str]
+    height: Callable[[Page], float]
+    width: Callable[[Page], float]
+
+    def __call__(self, runs: Runs, labels: str | None = None) -> "Figure":
+        """Return the figure. Raises EmptyTableError if the runs have no page."""
+        pages = self.table.get_pages(runs, labels)
+        figure, parts = create_blocks([self.height(page) for page in pages], max(map(self.width, pages)))
+        for part, page in zip(parts, pages, strict=True):
+            self.draw(part, page, runs)
+            set_caption(part, self.caption(page))
+        return figure
+
+
+def label_rows(ax: "Axes", names: Sequence[str]) -> None:
+    """Name the rows of a panel from top to bottom, long names in several lines."""
+    ax.set_yticks(range(len(names)), [wrap_name(name) for name in names], fontsize=TEXT + 1)
+    ax.set_ylim(len(names) - 0.5, -0.5)
+
+
+def draw_bars(
+    ax: "Axes",
+    cells: pd.DataFrame,
+    columns: Sequence[str],
+    colours: Mapping[str, str] | None = None,
+    *,
+    text: Callable[[float, float, float], str] = lambda value, *_: f"{100 * value:.1f}",
+) -> None:
+    """Draw horizontal bars: the columns beside one another in each row, with intervals and numbers.
+
+    `text` is what stands beside a bar, of its value and the ends of its interval.
+    """
+    height = 0.8 / len(columns)
+    for index, column in enumerate(columns):
+        part = cells[(cells["column"] == column) & cells["value"].notna()]
+        offsets = part["row"] + (index - (len(columns) - 1) / 2) * height
+        colour = colours[column] if colours else COLOURS[index % len(COLOURS)]
+        ax.barh(offsets, 100 * part["value"], height, color=colour, label=column)
+        _draw_intervals(ax, part, offsets)
+        for offset, value, low, high in zip(offsets, part["value"], part["low"], part["high"], strict=True):
+            end = 100 * np.nanmax([value, high])
+            ax.annotate(text(value, low, high), (end, offset), (3, 0), textcoords="offset points", fontsize=TEXT,
+                        va="center")  # fmt: skip
+
+
+def draw_dots(ax: "Axes", cells: pd.DataFrame, columns: Sequence[str]) -> None:
+    """Draw a point with its interval for each row; several columns beside one another, each in its colour."""
+    for index, column in enumerate(columns):
+        part = cells[(cells["column"] == column) & cells["value"].notna()]
+        offsets = part["row"] + (index - (len(columns) - 1) / 2) * 0.8 / len(columns)
+        ax.plot(100 * part["value"], offsets, "o", color=COLOURS[index % len(COLOURS)], markersize=4, label=column)
+        _draw_intervals(ax, part, offsets)
+
+
+def _draw_intervals(ax: "Axes", cells: pd.DataFrame, offsets: pd.Series) -> None:
+    """Draw the interval of each cell as a horizontal line."""
+    known = cells["low"].notna()
+    ax.hlines(offsets[known], 100 * cells["low"][known], 100 * cells["high"][known], color="black", linewidth=0.8)
+
+
+def draw_curves(ax: "Axes", points: pd.DataFrame, by: str, x: str = "x", y: str = "y") -> None:
+    """Draw a line through the points (x, y) of each value of `by`, in the order of the frame."""
+    for index, (name, part) in enumerate(points.groupby(by, sort=False)):
+        ax.plot(part[x], part[y], color=COLOURS[index % len(COLOURS)], linestyle=DASHES[index // len(COLOURS) % 4],
+                linewidth=1, label=wrap_name(str(name)))  # fmt: skip
+
+
+def draw_matrix(ax: "Axes", cells: pd.DataFrame, text: Callable[[float], str], colours: str, low: float = 0) -> None:
+    """Draw the value of each `row` and `column` as a colour between `low` and 1, with its text.
+
+    `row` and `column` are categorical; their categories are the names at the left and beneath.
+    """
+    rows, columns = cells["row"].cat, cells["column"].cat
+    values = np.full((len(rows.categories), len(columns.categories)), np.nan)
+    values[rows.codes, columns.codes] = cells["value"]
+    ax.imshow(values, vmin=low, vmax=1, cmap=colours, aspect="auto")
+    for (row, column), value in np.ndenumerate(values):
+        if not np.isnan(value):
+            shade = "white" if abs(value) > DARK else "black"
+            ax.text(column, row, text(value), ha="center", va="center", fontsize=TEXT, color=shade)
+    ax.set_xticks(range(values.shape[1]), [wrap_name(name) for name in columns.categories], rotation=90, fontsize=TEXT)
+    ax.set_yticks(range(values.shape[0]), [wrap_name(name) for name in rows.categories], fontsize=TEXT)
+
+
+def draw_strips(ax: "Axes", cells: pd.DataFrame) -> None:
+    """Draw the values of each row as points with intervals from top to bottom of its band, and their mean as a line."""
+    for row, part in cells.dropna(subset="value").groupby("row"):
+        offsets = pd.Series(np.linspace(row - BAND, row + BAND, len(part)), part.index)
+        _draw_intervals(ax, part, offsets)
+        ax.plot(100 * part["value"], offsets, "o", color=COLOURS[0], markersize=3)
+        ax.vlines(100 * part["value"].mean(), row - BAND, row + BAND, color="black", linewidth=1)

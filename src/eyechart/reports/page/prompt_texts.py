@@ -1,0 +1,87 @@
+"""The prompts of a case, read from the packaged ones that its record names with the start of their sha256."""
+
+import csv
+from collections.abc import Iterator
+from io import StringIO
+from typing import Any
+
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.data.labels.class_names import load_templates
+from eyechart.errors import EyechartError
+from eyechart.protocol.base import Protocol
+from eyechart.protocol.prompts import NAMED, get_prompt, prompt_names
+from eyechart.protocol.registry import get_protocol, protocol_targets
+from eyechart.reports.runs import CaseRun
+from eyechart.results.records import Record
+from eyechart.results.run_files import read_verified
+
+EXTRACTION, TEMPLATES, WORDINGS = "extraction_prompt", "templates", "wordings"
+MAX_LISTED = 3  # templates
+
+
+def prompt_texts(case: CaseRun, dataset: Dataset | None) -> list[dict[str, Any]]:
+    """Return each prompt of a case, with the values of the slots that are the same for all images.
+
+    `asks` is the kind of question that the prompt is for; "" for every image. Prompts that are not packaged, or have
+    changed, are left out. `slots` is None for templates of class names.
+    """
+    return [
+        *_question_prompts(case, dataset),
+        *_stored_prompts(case),
+        *_extraction_prompts(case.record, dataset),
+        *templates(case.record),
+    ]
+
+
+def _question_prompts(case: CaseRun, dataset: Dataset | None) -> Iterator[dict[str, Any]]:
+    """Yield the prompts about an image."""
+    record, protocol = case.record, _find_protocol(case.record.protocol)
+    prompts = NAMED.findall(record.variant.get("prompt", ""))
+    kinds = protocol.prompt_kinds if protocol and len(protocol.prompt_kinds) > 1 else ("",) * len(prompts)
+    for (name, digest), kind in zip(prompts, kinds, strict=False):
+        if text := _packaged_text(name, digest):
+            slots = protocol.prompt_slots(text, record.variant, dataset) if protocol else {}
+            yield {"name": name, "asks": kind, "text": text, "slots": slots}
+
+
+def _find_protocol(name: str) -> Protocol[Any] | None:
+    """Return a protocol by its name, None for one of another tool."""
+    return get_protocol(name) if name in protocol_targets() else None
+
+
+def _packaged_text(name: str, digest: str) -> str:
+    """Return the text of a packaged prompt; "" if there is none, or it is not as it was in the run."""
+    prompt = get_prompt(name) if name in prompt_names() else None
+    return prompt.text.strip() if prompt and prompt.sha256.startswith(digest) else ""
+
+
+def _stored_prompts(case: CaseRun) -> Iterator[dict[str, Any]]:
+    """Yield the prompts that a case stored, such as those of abstention."""
+    if (file := case.record.artifacts.get(WORDINGS)) is not None:
+        text = read_verified(case.folder / file.path, case.folder, file)
+        for row in csv.DictReader(StringIO(text, newline="")):
+            name = f"{row['level']}/{row['wording']}"
+            yield {"name": name, "asks": name, "text": row["text"], "slots": {}}
+
+
+def _extraction_prompts(record: Record, dataset: Dataset | None) -> Iterator[dict[str, Any]]:
+    """Yield the prompt by which the answer is extracted from a response."""
+    protocol = _find_protocol(record.protocol)
+    for name, digest in NAMED.findall(record.variant.get(EXTRACTION, "")):
+        if text := _packaged_text(name, digest):
+            slots = protocol.prompt_slots(text, record.variant, dataset) if protocol else {}
+            yield {"name": name, "asks": "", "text": text, "slots": slots}
+
+
+def templates(record: Record) -> Iterator[dict[str, Any]]:
+    """Yield the first of the packaged templates of class names, if they are as they were in the run."""
+    for name, digest in NAMED.findall(record.variant.get(TEMPLATES, "")):
+        try:
+            known = load_templates(name)
+        except EyechartError:
+            return
+        if known.sha256.startswith(digest):
+            more = len(known.formats) - MAX_LISTED
+            ending = [f"… and {more} more"] if more > 0 else []
+            text = "\n".join([*known.formats[:MAX_LISTED], *ending])
+            yield {"name": f"templates {name}", "asks": "", "text": text, "slots": None}

@@ -1,0 +1,124 @@
+"""Estimates: what a metric yields, a value with its interval, its direction and its evidence."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.results.metric_ranges import keep_in_range
+from eyechart.results.records import WHOLE, Metric, MetricKey, subset_text
+from eyechart.statistics.clusters import clustered_t_interval
+from eyechart.statistics.intervals import Interval
+from eyechart.statistics.proper_scores import brier_scores
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """One value of a case, with the evidence by which it is compared with another run.
+
+    `value` is None where the metric is not defined; NaN becomes None. It is within its interval, and both are within
+    the metric's range (`ranges.keep_in_range`). `subset` names the samples that the value is computed on, `level` the
+    level of the taxonomy and `prompt` the prompts of a prompt set (see `records.Metric`). `title` names the row of the
+    value in the terminal, "" for a value without a row. `higher_is_better` is None for a value that the gate does not
+    judge.
+
+    `correct` (samples,) has 1 for a correct sample, 0 for a wrong one and NaN for one that does not count: the value is
+    its mean, and two runs are compared by McNemar's exact test. `bootstrap` returns the values (`evidence.RESAMPLES`,)
+    of resamples of all samples of the case, the same ones in every run with one seed: two runs are compared by the
+    paired bootstrap. `scores` (samples,) are log scores, NaN for a sample that does not count: two runs are compared by
+    signs of their changes. A value with none of these is compared by its interval. `n_clusters` is the number of
+    independent sampling units (images, observations), None if every sample is one.
+
+    >>> Estimate(name="acc1", value=float("nan"), n=0, interval=Interval(float("nan"), float("nan"))).value
+    """
+
+    name: str
+    value: float | None
+    n: int
+    interval: Interval | None = None
+    method: str = ""
+    labels: str = ""
+    subset: str = WHOLE
+    level: str = ""
+    prompt: str = ""
+    title: str = ""
+    higher_is_better: bool | None = None
+    correct: Floats | None = field(default=None, repr=False, compare=False)
+    bootstrap: Callable[[], Floats] | None = field(default=None, repr=False, compare=False)
+    scores: Floats | None = field(default=None, repr=False, compare=False)
+    n_clusters: int | None = None
+    epochs_interval: Interval | None = None
+
+    def __post_init__(self) -> None:
+        value = float("nan") if self.value is None else float(self.value)
+        no_interval = np.isnan(value) or self.interval is None or bool(np.isnan(self.interval).any())
+        ends = None if no_interval or self.interval is None else (float(self.interval.low), float(self.interval.high))
+        value, low, high = keep_in_range(self.name, value, ends)
+        object.__setattr__(self, "value", None if np.isnan(value) else value)
+        object.__setattr__(self, "interval", None if ends is None else Interval(low, high))
+        if self.epochs_interval is not None and not np.isnan(self.epochs_interval).any():
+            object.__setattr__(
+                self, "epochs_interval", Interval(*keep_in_range(self.name, value, self.epochs_interval)[1:])
+            )
+
+    @property
+    def key(self) -> MetricKey:
+        """The name, labels, subset, level and prompt, which identify the estimate within its case."""
+        return self.name, self.labels, self.subset, self.level, self.prompt
+
+    @property
+    def subset_text(self) -> str:
+        """The subset, level and prompt as one text."""
+        return subset_text(self.subset, self.level, self.prompt)
+
+    @property
+    def metric(self) -> Metric:
+        """The estimate as a record stores it."""
+        return Metric(
+            name=self.name,
+            labels=self.labels,
+            subset=self.subset,
+            level=self.level,
+            prompt=self.prompt,
+            title=self.title,
+            value=self.value,
+            n=self.n,
+            n_clusters=self.n if self.n_clusters is None else self.n_clusters,
+            ci=None if self.interval is None else (self.interval.low, self.interval.high),
+            ci_method=self.method,
+            epochs_ci=self.epochs_interval and (self.epochs_interval.low, self.epochs_interval.high),
+            higher_is_better=self.higher_is_better,
+        )
+
+
+def score_estimates(
+    labels: str, scores: Floats, clusters: Ints | None = None, *, subset: str = WHOLE, level: str = ""
+) -> Iterator[Estimate]:
+    """Yield `log_score` and `target_brier` of log scores (samples,), NaN for a sample that does not count.
+
+    `clusters` (samples,) are the sampling units, None where every sample is one. The intervals are Student's.
+
+    >>> [(one.name, one.value) for one in score_estimates("ImGT", np.array([0.0, np.nan]))]
+    [('log_score', 0.0), ('target_brier', 0.0)]
+    """
+    units = np.arange(len(scores)) if clusters is None else clusters
+    known = ~np.isnan(scores)
+    n, n_clusters = int(known.sum()), len(np.unique(units[known]))
+    for name, values, better in (("log_score", scores, True), ("target_brier", brier_scores(scores), False)):
+        yield Estimate(
+            name=name,
+            labels=labels,
+            subset=subset,
+            level=level,
+            value=float(values[known].mean()) if n else None,
+            n=n,
+            n_clusters=n_clusters,
+            interval=clustered_t_interval(values, units),
+            method="student" if n_clusters == n else "clustered student",
+            higher_is_better=better,
+            scores=scores,
+        )

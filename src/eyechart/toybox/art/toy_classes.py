@@ -1,0 +1,59 @@
+"""The classes of the toy world: names and hierarchy from emojibase, equivalences chosen by hand."""
+
+from dataclasses import dataclass
+from functools import cache
+
+from eyechart.data.labels.class_names import check_unique
+from eyechart.samples.files import read_table
+from eyechart.toybox.art.concepts import Concept, concepts
+from eyechart.toybox.art.shapes import packaged_root
+
+BIRDS = "animal-bird"
+
+
+@dataclass(frozen=True)
+class _ToyClass:
+    """A class with its place in emojibase's two levels of groups."""
+
+    index: int
+    name: str
+    group: str
+    subgroup: str
+    concept: Concept
+
+
+@cache
+def classes() -> tuple[_ToyClass, ...]:
+    """Return the classes by index; raises DataError for a changed table, VocabularyError for equal names."""
+    lines = read_table(packaged_root() / "emojibase", "classes.csv")
+    toy_classes = tuple(
+        _ToyClass(int(line["class"]), line["name"], line["group"], line["subgroup"], concept)
+        for line, concept in zip(lines, concepts(), strict=True)
+    )
+    check_unique([toy_class.name for toy_class in toy_classes])
+    return toy_classes
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """Return the names by index."""
+    return tuple(toy_class.name for toy_class in classes())
+
+
+def index_of(name: str) -> int:
+    """Return the class of a name."""
+    return names().index(name)
+
+
+@cache
+def equivalences() -> tuple[tuple[int, int], ...]:
+    """Return the pairs of classes that show one kind of thing, such as dog and dog face."""
+    return tuple(
+        (index_of(toy_class.concept.same_as), toy_class.index) for toy_class in classes() if toy_class.concept.same_as
+    )
+
+
+@cache
+def equivalent_classes(label: int) -> frozenset[int]:
+    """Return a class and those equivalent to it."""
+    return frozenset({label, *(other for pair in equivalences() if label in pair for other in pair)})

@@ -1,0 +1,76 @@
+"""Levels, shares and other probabilities that functions of the metrics refuse."""
+
+from typing import Any
+
+import pytest
+
+from eyechart.oodbench.statistics import finite_population
+from eyechart.realbirdid.statistics import abstention_tradeoff, hierarchy, information_gain
+from eyechart.statistics import calibration, intervals, resampling, selective, significance, thresholds
+
+TREE = hierarchy.Tree.from_levels([[0, 1]])
+STAIRS = hierarchy.threshold_steps(TREE, [[0.75, 0.25]])
+BOTH = [True, False]
+LEVELS = [
+    ("wilson", lambda level: intervals.wilson(1, 2, level)),
+    ("effective_wilson", lambda level: intervals.effective_wilson(0.5, 2, level)),
+    ("clopper_pearson", lambda level: intervals.clopper_pearson(1, 2, level)),
+    ("stratified_interval", lambda level: intervals.stratified_interval([1, 0], [0, 0], level)),
+    ("fisher_interval", lambda level: intervals.fisher_interval(0.5, 9, level=level)),
+    ("t_interval", lambda level: intervals.t_interval([1, 2], level)),
+    (
+        "information_gain_interval",
+        lambda level: information_gain.information_gain_interval(TREE, STAIRS, [0], level=level),
+    ),
+    ("auc_interval", lambda level: selective.auc_interval([1, 2], [1, 0], level=level)),
+    ("bootstrap_change", lambda level: significance.bootstrap_change(0, 1, [0, 1], [1, 1], level=level)),
+    ("interval_change", lambda level: significance.interval_change(0, (0, 1), 1, (0, 1), level)),
+    ("ua_a_interval", lambda level: abstention_tradeoff.ua_a_interval([1, 2], BOTH, level=level)),
+    (
+        "abstention_rate_at_interval",
+        lambda level: abstention_tradeoff.abstention_rate_at_interval([1, 2], BOTH, level=level),
+    ),
+    ("harmonic_mean_interval", lambda level: abstention_tradeoff.harmonic_mean_interval([1, 0], [1, 0], level=level)),
+    ("brier_interval", lambda level: calibration.brier_interval([1, 0.5], [1, 0], level)),
+    ("calibration_error_interval", lambda level: calibration.calibration_error_interval([1], [1], level=level)),
+    (
+        "accuracy_coverage_area_interval",
+        lambda level: thresholds.accuracy_coverage_area_interval([1], [1], level=level),
+    ),
+    ("percentile_interval", lambda level: resampling.percentile_interval([1, 2], level)),
+    ("population_share", lambda level: finite_population.population_share(1, 50, level)),
+]
+
+
+@pytest.mark.parametrize("level", [-0.5, 0, 1, 1.5])
+def test_a_level_is_above_0_and_below_1(subtests: Any, level) -> None:
+    for function, call in LEVELS:
+        sentence = rf"^The 'level' parameter of {function} must be .*\. Got {level} instead\.$"
+        with subtests.test(function), pytest.raises(ValueError, match=sentence):
+            call(level)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "arguments"),
+    [
+        ("alpha", (9, 0.5, 0)),
+        ("alpha", (9, 0.5, 1)),
+        ("power", (9, 0.5, 0.25, 0.25)),
+        ("power", (9, 0.5, 0.25, 1)),
+        ("discordance", (9, -0.5, 0.25)),
+        ("discordance", (9, 1.5, 0.25)),
+        ("n", (-1, 0.5, 0.25)),
+    ],
+)
+def test_the_detectable_loss_is_of_probabilities_within_their_bounds(parameter, arguments) -> None:
+    with pytest.raises(ValueError, match=rf"^The '{parameter}' parameter of minimum_detectable_loss must be "):
+        significance.minimum_detectable_loss(*arguments)
+
+
+@pytest.mark.parametrize("share", [-0.5, 0, 1.5])
+@pytest.mark.parametrize(
+    "function", [abstention_tradeoff.abstention_rate_at, abstention_tradeoff.abstention_rate_at_interval]
+)
+def test_the_share_abstained_from_is_above_0_and_at_most_1(function, share) -> None:
+    with pytest.raises(ValueError, match=rf"^The 'share' parameter of {function.__name__} must be "):
+        function([1, 2], BOTH, share)
