@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 
 from eyechart.classification.answers.image_batches import closed_world_prompt, format_class_list
 from eyechart.classification.protocols.multiple_choice import draw_mill_options
-from eyechart.classification.protocols.posterior import format_answer
+from eyechart.classification.protocols.posterior import _format_answer
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.protocol.prompts import get_prompt
 from eyechart.samples.files import packaged
@@ -116,7 +116,7 @@ def comparisons(folder: Path) -> Iterator[Comparison]:
     prompt.write_text(f"source = 'the closed world'\ntext = {json.dumps(chr(10) + score.text)}\n", encoding="utf-8")
     asked = {
         "prompt": score.fill(class_list=format_class_list(names)),
-        "choices": [format_answer(score, name) for name in names],
+        "choices": [_format_answer(score, name) for name in names],
     }
     yield Comparison(
         "posterior", f"likelihoods of {len(names)} names", "top1",
