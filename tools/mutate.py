@@ -21,10 +21,10 @@ status is 0 however many survive, and 1 where the tests fail without any mutant.
 
 The tests of a module are its doctests; the files under tests/properties and tests/unit whose names begin with its
 name; those that import it and lie in a folder that is called as its package is, or begin with the package's name;
-tests/unit/test_statistics_contract.py for statistics; and, where there are none, any that import it. A private module,
-whose name begins with an underscore, has the tests of the modules that import it. The shortest tests run
-first. Farther tests may kill some of the survivors, and some mutants are equivalent to the source: judge each before
-you write a test for it.
+tests/unit/test_statistics_contract.py for statistics; and, where none of them imports it, any that import it, or else
+those of the modules that import it. A private module, whose name begins with an underscore, has these, too. The
+shortest tests run first. Farther tests may kill some of the survivors, and some mutants are equivalent to the source:
+judge each before you write a test for it.
 """
 
 import argparse
@@ -43,6 +43,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from multiprocessing.connection import wait
 from multiprocessing.context import ForkProcess
 from pathlib import Path
@@ -62,6 +63,7 @@ def module_name(path: Path) -> str:
     return ".".join(path.with_suffix("").parts[path.parts[0] == "src" :])
 
 
+@cache
 def imported_names(path: Path) -> set[str]:
     """Return the names that a file imports, of modules and of what it takes from them."""
     names: set[str] = set()
@@ -77,7 +79,7 @@ def find_tests(path: Path, root: Path, far: bool) -> list[Path]:
     """Return the test files of a module, relative to the root, the nearest first, or all `far` ones, too."""
     tests = [test for folder in ("properties", "unit") for test in sorted((root / "tests" / folder).rglob("test_*.py"))]
     modules = {module_name(path)}
-    if path.stem.startswith("_"):
+    if path.stem.startswith("_") or not any(modules & imported_names(test) for test in tests):
         using = [other for other in (root / "src").rglob("*.py") if path.stem in other.read_text(encoding="utf-8")]
         near = [other for other in using if modules & imported_names(other)]
         modules |= {module_name(other.relative_to(root)) for other in near}
@@ -91,7 +93,8 @@ def find_tests(path: Path, root: Path, far: bool) -> list[Path]:
         if (test.parent.name in folders or test.stem.startswith(of_package)) and modules & imported_names(test)
     ]
     contract = [test for test in tests if test.stem == f"test_{path.parent.name}_contract"]
-    others = [] if (named or package) and not far else [test for test in tests if modules & imported_names(test)]
+    known = any(modules & imported_names(test) for test in (*named, *package))
+    others = [] if known and not far else [test for test in tests if modules & imported_names(test)]
     return [test.relative_to(root) for test in dict.fromkeys([*named, *package, *contract, *others])]
 
 

@@ -98,6 +98,9 @@ def test_the_tests_of_a_module_are_the_nearest_first(mutate) -> None:
     assert Path("tests/properties/test_abstention_tradeoff.py") in mutate.find_tests(
         Path("src/eyechart/statistics/_sweeps.py"), root, False
     )
+    hard = Path("tests/unit/test_hard_answers.py")  # properties/test_yes_no.py has the tests of another module
+    for parser in ("yes_no", "stated_count"):  # which number.py imports, and no test
+        assert hard in mutate.find_tests(Path(f"src/eyechart/parsers/{parser}.py"), root, False)
 
 
 def test_survivors_are_named_and_tested_again_and_the_source_is_left_as_it_was(project) -> None:
