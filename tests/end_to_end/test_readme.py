@@ -4,7 +4,7 @@ import json
 import re
 import shutil
 import subprocess
-import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -27,15 +27,18 @@ COMMANDS = re.findall(r"^    (pip install .+)$", README, re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
-def main_job(tmp_path_factory: pytest.TempPathFactory, answers: Path) -> tuple[str, Path]:
-    """The main job's terminal, and the folder of its runs and its store, which becomes that of other tests, too."""
+def main_job(tmp_path_factory: pytest.TempPathFactory, answers: Path, warm_python: Sequence[str]) -> tuple[str, Path]:
+    """The main job's terminal, and the folder of its runs and its store, which becomes that of other tests, too.
+
+    How the command starts by itself, without a warm interpreter: test_wheel.
+    """
     folder = tmp_path_factory.mktemp("main")
     command = COMMANDS[0].partition("&&")[2].split()
     assert command[0] == "pytest"
     options = [f"--eye-out={folder / 'runs'}", f"--eye-store={folder / 'store'}", "--eye-offline"]
     options.append(f"--eye-baseline={FOLDER}")
     done = subprocess.run(
-        [sys.executable, "-m", *command, *options], cwd=ROOT, capture_output=True, text=True, check=False
+        [*warm_python, "-m", *command, *options], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     with suppress(OSError):  # another worker has begun to fill it

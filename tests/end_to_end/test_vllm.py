@@ -214,6 +214,7 @@ def test_an_answer_is_not_cut_short_in_silence(pair: Pair) -> None:
 def test_closed_it_leaves_the_process_as_it_was(pair: Pair, questions: list[Request]) -> None:
     pair.vllm.close()
     assert torch.set_num_threads.__name__ == "set_num_threads"
+    assert gc.get_freeze_count()  # what tests/conftest.py froze before
     assert not {"LD_PRELOAD", "VLLM_DIST_IDENT"} & set(os.environ) - set(ENVIRONMENT)
     assert generate_all(HfGenerator(parse_spec(f"hf[{pair.folder}]"), offline=True), questions, 8) == pair.answers
     assert told(pair.vllm, questions) == pair.answers  # it starts anew when asked again

@@ -60,8 +60,9 @@ def start_engine(path: Path, *, device: str, offline: bool, copies: int = 1, **s
         together = settings["tensor_parallel_size"] * settings.get("pipeline_parallel_size", 1)
         os.environ.update(SEPARATE_PROCESS_ENVIRONMENT if together * copies > 1 else {})
         os.environ.update({"VLLM_ENABLE_V1_MULTIPROCESSING": "1"} if copies > 1 else {})
+        if not gc.get_freeze_count():  # whoever froze objects wants them to stay so
+            stack.callback(gc.unfreeze)
         gc.freeze()  # vLLM collects garbage at its start and at its end, what it made itself is enough
-        stack.callback(gc.unfreeze)
         llms = tuple(_made(path, stack, **slot, **settings) for slot in _slots(device, together, copies))
         return Engine(llms, stack.pop_all())
 
