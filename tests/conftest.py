@@ -58,11 +58,7 @@ FROZEN = [0]  # how many modules there were when objects were left out of collec
 TOGETHER = {  # how files begin that share what takes long to make
     "a run of OODBench": ("tests/end_to_end/test_oodbench",),
     "the imports of OpenAI's and Anthropic's clients": ("tests/unit/test_batches", "tests/unit/test_openai"),
-    "the import of vLLM, and a model that thinks": (
-        "tests/end_to_end/test_vllm",
-        "tests/end_to_end/test_presets",
-        "tests/unit/test_thinking",
-    ),
+    "the import of vLLM": ("tests/end_to_end/test_vllm", "tests/end_to_end/test_presets", "tests/unit/test_thinking"),
     "tiny models of families": ("tests/unit/test_hf",),
     "runs of every table": ("tests/tables/every/",),
     "a Ray cluster": (
