@@ -133,6 +133,11 @@ def test_one_class_is_a_plain_proportion(trial) -> None:
     assert stratified_interval(*drawn) == pytest.approx(wilson(k, n), abs=1e-12)
 
 
+def test_images_that_come_twice_with_a_design_effect_of_2_tell_as_much_as_once() -> None:
+    once = stratified_interval([1] * 6, [0, 0, 0, 1, 1, 1])
+    assert stratified_interval([1] * 12, [0, 0, 0, 1, 1, 1] * 2, effect=2.0) == pytest.approx(once)
+
+
 @pytest.mark.parametrize("sizes", [[1] * 200, [5] * 40, [50] * 10, [2, 5, 20, 60] * 5], ids=["1", "5", "50", "mixed"])
 @pytest.mark.parametrize("spread", [0.0, 0.3])
 def test_mean_recall_intervals_cover(sizes, spread) -> None:
