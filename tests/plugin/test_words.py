@@ -109,7 +109,7 @@ def numbers(record: dict[str, Any]) -> dict[tuple[str, str, str], tuple[float, i
 def everything(new_world: Callable[[], Any]) -> Any:
     """A world after a run of all protocols that answer in words, on every packaged split."""
     world = new_world()
-    passes(world, "-k", EVERYTHING, "--eye-limit=2", "--eye-set=multiple_choice.epochs=2", models=MODELS[:1])
+    passes(world, "-k", EVERYTHING, "--eye-limit=1", "--eye-set=multiple_choice.epochs=2", models=MODELS[:1])
     return world
 
 
@@ -136,7 +136,7 @@ def test_every_record_says_what_was_asked_and_how_sure_it_is(everything: Any) ->
         assert all(record["variant"].values())
         headline = "mc_acc" if record["protocol"] == "multiple_choice" else "acc1"
         (first, *_) = (metric for metric in record["metrics"] if metric["labels"] == "multilabel")
-        assert (first["name"], first["subset"], first["n"]) == (headline, "all", 2)
+        assert (first["name"], first["subset"], first["n"]) == (headline, "all", 1)
         assert first["ci"][0] <= first["value"] <= first["ci"][1]
         assert record["usage"]["prompt_tokens"] > record["usage"]["answer_tokens"] > 0
 
@@ -146,7 +146,7 @@ def test_all_names_of_imagenet_stand_in_its_prompt(everything: Any) -> None:
     tokenizer = Tokenizer.from_file(str(files("eyechart.samples") / "toybox-mllm" / "tokenizer.json"))
     tokens = len(tokenizer.encode("\n".join(load_class_names("mill").names)).ids)
     assert tokens > 2000
-    assert served["imagenet", "closed_world"] > 2 * tokens > 8 * served["imagenet", "open_world"]
+    assert served["imagenet", "closed_world"] > tokens > 8 * served["imagenet", "open_world"]
 
 
 def test_records_are_plain_json(everything: Any) -> None:
@@ -164,4 +164,4 @@ def test_the_same_answers_make_cw_plus(everything: Any) -> None:
         labels = original_name(split[1])
         share, n = numbers(plain)["oop", labels, "all"]
         _, outside = numbers(plus).get(("oop_mapped", labels, "all"), (None, 0))  # a number of no answers is left out
-        assert (n, outside) == (2, round(share * n))
+        assert (n, outside) == (1, round(share * n))

@@ -192,7 +192,7 @@ def test_the_best_is_the_first_of_the_likeliest(tiny_chat: Tiny, questions: list
     words = st.sampled_from(["cat", "a", " cat", "er", '"', "}", "s", "what "])
     some = st.lists(st.lists(words, max_size=3).map("".join), min_size=1, max_size=12)
 
-    @settings(max_examples=15)
+    @settings(max_examples=8)
     @given(some, st.integers(0, 8))
     def holds(choices: list[str], start: int) -> None:
         scores = model.score(questions[start : start + 4], choices)
