@@ -219,7 +219,7 @@ def outcome(record: Record, name: str) -> int:
 
 def status(record: Record) -> str:
     """Return the status of a case that did not pass, else ""."""
-    return "" if record.status == PASSED else record.status
+    return "" if record.status == PASSED else f"test {record.status}"
 
 
 def describe_usage(record: Record) -> str:

@@ -56,7 +56,7 @@ def test_a_failed_assertion_keeps_the_record(world: Any, workers: str) -> None:
 def test_reports_mark_a_failed_case(world: Any) -> None:
     run_own(world, after=ASSERTION)
     overview = report(world, "overview", "reports/runs/latest").stdout
-    assert "supervised (a) (failed)" in overview or "supervised (failed)" in overview
+    assert "supervised (a) (test failed)" in overview or "supervised (test failed)" in overview
     assert "the test failed after it recorded these numbers (test\\_own.py" in overview.replace(
         "test_own", "test\\_own"
     )

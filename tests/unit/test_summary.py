@@ -65,7 +65,7 @@ def test_more_cases_have_their_primary_metric_and_many_the_range_over_splits() -
     assert cells(rows, "model") == ["a[]", "b[]"]
     assert cells(rows, "lowest split, % [95 % interval]") == ["0.00 [20.00, 80.00] n=10 split00"] * 2
     assert cells(rows, "highest split") == [f"{MAX_LINES - 1}.00 [20.00, 80.00] n=10 split{MAX_LINES - 1}"] * 2
-    assert cells(rows, "") == ["", "failed"]
+    assert cells(rows, "") == ["", "test failed"]
     assert table.left == 2 * MAX_LINES
     assert {metric.name for metric in table.intervals} == {"acc1"}
     assert len(select_rows(many, verbose=True).rows) == 4 * MAX_LINES + 1

@@ -19,7 +19,7 @@ export interface Moves {
 export interface Change { name: string; labels: string; subset: string; cells: Cell[]; samples: Moves }
 // The paired comparison of a case with the best one of the rank above or its own; `lost` and `gained` count samples.
 export interface Against {
-  delta: number; ci: [number, number] | null; p: number | null; lost: number | null; gained: number | null; percent: boolean;
+  model: string; delta: number; ci: [number, number] | null; p: number | null; lost: number | null; gained: number | null; percent: boolean;
 }
 export interface CaseVerdict { decision: string; count: number; of: number }
 export interface Since {

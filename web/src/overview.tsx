@@ -125,7 +125,7 @@ function Benchmark({ index, column }: { index: Index; column: Column }) {
               <th scope="col">Model</th>
               <th scope="col" class="track">{column.metric.percent ? <span class="scale"><span>{percent(axis[0], 0)}</span><span>{percent(axis[1], 0)} %</span></span> : <span class="visually-hidden">Chart</span>}</th>
               <th scope="col" class="number">{changed ? "Before → now" : "Value"} [95 %]</th>
-              <th scope="col">{changed ? "Change" : rows.length > 1 ? "Beside the best above" : <span class="visually-hidden">Change</span>}</th>
+              <th scope="col">{changed ? "Change" : rows.length > 1 ? "Change from a better model" : <span class="visually-hidden">Change</span>}</th>
             </tr>
           </thead>
           <tbody>{rows.map((one, place) => <Model key={place} index={index} row={one} rows={rows} axis={axis} protocols={column.protocols} changed={changed} />)}</tbody>
@@ -185,11 +185,11 @@ function Changed({ index, row, change }: { index: Index; row: Case; change: Chan
 
 const pText = (cell: Cell): string => textOf(cell).replace(/^(?=\d)/, "= ");
 
-// The change from the best model, such as "−6.00 points [−9.30, −2.70], 12 lost, 0 gained, p = 0.0005".
-function comparison({ delta, ci, p, lost, gained, percent: inPercent }: Against): string {
+// The change from the best model of the rank above, such as "from b6: −6.00 points [−9.30, −2.70], 12 lost, 0 gained, p = 0.0005".
+function comparison({ model, delta, ci, p, lost, gained, percent: inPercent }: Against): string {
   const text = (value: number) => (inPercent ? signed(value) : Number(value.toPrecision(3)).toString());
   return [
-    `${text(delta)}${inPercent ? " points" : ""}${ci ? ` [${text(ci[0])}, ${text(ci[1])}]` : ""}`,
+    `from ${model}: ${text(delta)}${inPercent ? " points" : ""}${ci ? ` [${text(ci[0])}, ${text(ci[1])}]` : ""}`,
     lost === null ? "" : `${count(lost)} lost, ${count(gained!)} gained`,
     p === null ? "" : `p ${p < 1e-4 ? "< 0.0001" : `= ${Number(p.toPrecision(2))}`}`,
   ].filter(Boolean).join(", ");
@@ -246,7 +246,7 @@ function Value({ index, row, protocols, best }: { index: Index; row: Case; proto
     <p class="value">
       <Look index={index} row={row} text={value} bold={best} /> <span class="hint">{metricInterval(row.metric)}</span>
       {protocols > 1 && <span class="hint"> <Term kind="protocols" name={row.protocolName} of={row.protocol} /></span>}
-      {row.status === "failed" && <span class="wrong"> failed</span>}
+      {row.status === "failed" && <span class="wrong"> test failed</span>}
     </p>
   );
 }

@@ -131,7 +131,7 @@ def baseline(runs: Sequence[Path], out: Path) -> None:
     "--alpha",
     metavar="P",
     type=ParsedBy("eyechart.reports.comparison.verdict_cells:parse_alpha"),
-    default=0.05,
+    default=ALPHA,
     show_default=True,
     help="Significance level of a new rank, after Holm's correction.",
 )

@@ -6,8 +6,11 @@ from eyechart.results.records import PASSED, Record
 
 
 def status_suffix(record: Record) -> str:
-    """Return the text after the name of a case: "" if its test passed, else ` (status)`."""
-    return "" if record.status == PASSED else f" ({record.status})"
+    """Return the text after the name of a case: "" if its test passed, else ` (test failed)`.
+
+    The numbers are valid: a gate, or more errors than allowed, fails a test after its numbers are recorded.
+    """
+    return "" if record.status == PASSED else f" (test {record.status})"
 
 
 def failure_notes(records: Iterable[Record]) -> Iterator[str]:

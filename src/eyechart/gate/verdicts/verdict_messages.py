@@ -31,6 +31,7 @@ from eyechart.messages.plurals import count_of
 from eyechart.messages.terminal import align_texts
 from eyechart.results.evidence import Evidence
 from eyechart.results.headlines import ANSWERED
+from eyechart.statistics.degenerate_intervals import ROUNDING
 
 ACCEPT = "If it is meant to be so, accept it with --eye-update-baseline."
 WRITE = "write the baseline with --eye-update-baseline"
@@ -287,17 +288,19 @@ def _failing_row(verdict: Verdict) -> tuple[str, ...]:
 
 
 def describe_nearest_to_loss(verdicts: Sequence[Verdict]) -> Iterator[str]:
-    """Yield the decrease with the smallest p-value that is no loss, if any: silence would look like no change."""
+    """Yield the loss with the smallest p-value that is not significant, if any: silence would look like no change."""
     decreases = [
         verdict
         for verdict in verdicts
-        if verdict.decision in (INCONCLUSIVE, NO_REGRESSION) and verdict.comparison.loss > 0
+        if verdict.decision in (INCONCLUSIVE, NO_REGRESSION)
+        and verdict.comparison.loss > ROUNDING
+        and verdict.comparison.p < 1
     ]
     for verdict in sorted(decreases, key=lambda verdict: verdict.comparison.p)[:1]:
         comparison = verdict.comparison
         p_values = f"{format_p_value(comparison.p)}, {format_adjusted(verdict)} adjusted"
         name = f"{comparison.case} ({comparison.protocol}): {comparison.name}"
-        yield f"the surest decrease: {name} {format_change(comparison, with_interval=False)} ({p_values})"
+        yield f"nearest to a significant loss: {name} {format_change(comparison, with_interval=False)} ({p_values})"
 
 
 def describe_n(n: int, n_clusters: int) -> str:

@@ -24,7 +24,7 @@ from eyechart.reports.tables.render import (
     to_markdown,
 )
 from eyechart.results.failures import failure_notes
-from eyechart.results.glossary import describe_metric, is_counted, is_percent
+from eyechart.results.glossary import is_counted, is_percent
 from eyechart.results.headlines import WITH_EMPTY, headlines, subset_name
 from eyechart.results.records import LABELLED, Metric
 from eyechart.results.run_names import run_names
@@ -125,16 +125,17 @@ def metric_table(group: ComparableCases) -> Table:
         for case in group.cases
         for metric in case.record.metrics
     )
-    columns = ("Model", "Protocol", "Metric", "Labels", "Subset", "%", "Interval (95 %)")
-    note = f"{LABELLED}: images with a label. {WITH_EMPTY}: includes those without one, whose score is fixed."
+    columns = ("Model", "Protocol", "Metric", "Labels", "Subset", "Value", "Interval (95 %)")
+    note = (
+        "Shares are in percent; other numbers, such as log scores, are as they are. "
+        f"{LABELLED}: images with a label. {WITH_EMPTY}: includes those without one, whose score is fixed."
+    )
     return Table(f"{group.title}: every metric", columns, rows, (note, *group.notes()))
 
 
 def _metric_cell(metric: Metric) -> NumberCell:
-    """Return a metric as a cell, in percent unless the value is beyond 100 % or of another tool and no share."""
-    is_share = is_percent(metric.name, metric.value, counted=is_counted(metric.ci_method))
-    is_own = describe_metric(metric.name) != "" and not (metric.value or 0) > 1
-    style = PERCENT if is_share or is_own else FRACTION
+    """Return a metric as a cell: a share in percent, another number, such as a log score, as it is."""
+    style = PERCENT if is_percent(metric.name, metric.value, counted=is_counted(metric.ci_method)) else FRACTION
     return NumberCell(metric.value, metric.n, metric.ci, style=style)
 
 

@@ -30,6 +30,12 @@ class Ranking:
     ranks: tuple[RankedModel, ...]
 
     @property
+    def title(self) -> str:
+        """The split and the protocols of the cases, such as "pets/test (CW)"."""
+        names = dict.fromkeys(ranked.model.case.record.protocol for ranked in self.ranks)
+        return f"{self.split} ({', '.join(PROTOCOL_NAMES.get(name, name) for name in names)})"
+
+    @property
     def leaders(self) -> list[str]:
         """The names of the cases with rank 1."""
         return [one_line(ranked.model.name) for ranked in self.ranks if ranked.rank == 1]
@@ -95,7 +101,10 @@ def rank_rows(runs: Runs, rankings: Sequence[Ranking]) -> dict[int, dict[str, An
         for case in cases
     }
     ranks = {
-        id(ranked.model.case): {"rank": ranked.rank, "against": ranked.test and _row(*ranked.test)}
+        id(ranked.model.case): {
+            "rank": ranked.rank,
+            "against": ranked.test and {"model": one_line(ranked.against or "")} | _row(*ranked.test),
+        }
         for ranking in rankings
         for ranked in ranking.ranks
     }
@@ -103,7 +112,7 @@ def rank_rows(runs: Runs, rankings: Sequence[Ranking]) -> dict[int, dict[str, An
 
 
 def _row(comparison: MetricComparison, p: float) -> dict[str, Any]:
-    counts = comparison.is_proportion
+    counts = comparison.counts_samples
     return {
         "delta": comparison.delta,
         "ci": comparison.ci and [comparison.ci.low, comparison.ci.high],
@@ -118,7 +127,7 @@ def describe_rankings(rankings: Sequence[Ranking], alpha: float) -> str:
     """Return sentences about which models are the best, by paired tests over the same samples; "" without a ranking."""
     if not rankings:
         return ""
-    leaders, split = rankings[0].leaders, rankings[0].split
+    leaders, split = rankings[0].leaders, rankings[0].title
     if len(rankings) > 1:
         decided = sum(len(ranking.leaders) == 1 for ranking in rankings)
         what = (
