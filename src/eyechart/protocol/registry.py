@@ -1,43 +1,24 @@
-"""Protocols by name: packaged ones, those of installed packages, and classes that test functions name.
+"""Protocols by name: those of installed packages, eyechart among them, and classes that test functions name.
 
-A package registers its own protocol, a class, with an entry point:
+A package registers its protocol, a class, with an entry point:
 
     [project.entry-points."eyechart.protocols"]
     my_protocol = "mypackage.module:MyProtocol"
 
-Classes are imported on first use, since the packaged ones are in packages above this one.
+Classes are imported on first use.
 """
 
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import entry_points
 from pkgutil import resolve_name
+from typing import Any
 
 from eyechart.errors import SpecError
 from eyechart.messages.suggestions import did_you_mean
 from eyechart.protocol.base import Predictions, Protocol
 
 GROUP = "eyechart.protocols"
-PACKAGED: Mapping[str, str] = {
-    "zero_shot": "eyechart.classification.protocols.zero_shot:ZeroShot",
-    "supervised": "eyechart.classification.protocols.supervised:Supervised",
-    "knn": "eyechart.classification.protocols.knn:KNearestNeighbours",
-    "replay": "eyechart.classification.protocols.replay:ReplayedAnswers",
-    "mcq": "eyechart.classification.protocols.multiple_choice:MillMCQ",
-    "closed_world": "eyechart.classification.protocols.closed_world:ClosedWorld",
-    "closed_world_plus": "eyechart.classification.protocols.closed_world:ClosedWorldPlus",
-    "open_world": "eyechart.classification.protocols.open_world:OpenWorld",
-    "multiple_choice": "eyechart.classification.protocols.multiple_choice:MultipleChoice",
-    "posterior": "eyechart.classification.protocols.posterior:Posterior",
-    "existence": "eyechart.oodbench.protocols.existence:Existence",
-    "progression": "eyechart.oodbench.protocols.progression:Progression",
-    "detection": "eyechart.oodbench.protocols.detection:Detection",
-    "distribution": "eyechart.oodbench.protocols.distribution:Distribution",
-    "species": "eyechart.realbirdid.protocols.species:Species",
-    "flat_list": "eyechart.realbirdid.protocols.flat_list:FlatList",
-    "free_form": "eyechart.realbirdid.protocols.free_form:FreeForm",
-    "abstention": "eyechart.realbirdid.protocols.abstention:Abstention",
-}
 _test_protocols: dict[str, type[Protocol[Predictions]]] = {}
 
 
@@ -48,8 +29,8 @@ def protocol_targets() -> Mapping[str, str]:
     >>> protocol_targets()["zero_shot"]
     'eyechart.classification.protocols.zero_shot:ZeroShot'
     """
-    names = dict(PACKAGED)
-    for point in entry_points(group=GROUP):
+    names: dict[str, str] = {}
+    for point in sorted(entry_points(group=GROUP), key=lambda point: not point.value.startswith("eyechart.")):
         if names.setdefault(point.name, point.value) != point.value:
             raise SpecError(
                 f"Two packages register the protocol '{point.name}': {names[point.name]} and {point.value}. "
@@ -67,6 +48,11 @@ def get_protocol(name: str) -> Protocol[Predictions]:
     if name in _test_protocols:
         return _test_protocols[name]()
     return _registered(name)
+
+
+def find_protocol(name: str) -> Protocol[Any] | None:
+    """Return a protocol by its name, None if there is none, such as that of an imported record."""
+    return get_protocol(name) if name in _test_protocols or name in protocol_targets() else None
 
 
 @cache

@@ -15,6 +15,7 @@ from eyechart.files.folders import run_folder
 from eyechart.messages.suggestions import did_you_mean
 from eyechart.models.spec import parse_spec
 from eyechart.protocol.options import AUTO
+from eyechart.protocol.registry import find_protocol
 from eyechart.results.failures import status_suffix
 from eyechart.results.frames import read_samples
 from eyechart.results.records import EMPTY, WHOLE, Metric, Record, Run, empty_label_rules, read_run
@@ -25,14 +26,6 @@ if TYPE_CHECKING:
 
 LABEL_RULES = ("equivalences", "categories")
 # As the published tables have them: answers in words first, then prompts, then classifiers that saw the labels.
-PROTOCOL_ORDER: Mapping[str, int] = {"zero_shot": 1, "knn": 2, "supervised": 3}
-PROTOCOL_NAMES: Mapping[str, str] = {  # as the published tables call them; any other protocol goes by its own name
-    "closed_world": "CW",
-    "closed_world_plus": "CW+",
-    "open_world": "OW",
-    "multiple_choice": "MC",
-    "mcq": "MCQ",
-}
 T = TypeVar("T")
 ACC1, REPEATED_ACC, MC_ACC = "acc1", "repeated_acc", "mc_acc"  # of one answer an image, then means over rounds
 
@@ -389,15 +382,22 @@ def sort_key(case: CaseRun) -> tuple[int, float, str]:
     """Return the sort key of a case: family of protocols, accuracy, name."""
     metric = case.metric(case.accuracy_name, case.labels[0]) if case.labels else None
     accuracy = metric.value if metric and metric.value is not None else -1.0
-    return PROTOCOL_ORDER.get(case.record.protocol, 0), accuracy, case.model
+    protocol = find_protocol(case.record.protocol)
+    return 0 if protocol is None or protocol.answers_in_text else protocol.order, accuracy, case.model
 
 
 def protocol_name(case: CaseRun, wordings: Sequence[str], without: Collection[str]) -> str:
     """Return the name of a protocol, with a letter if one table has several prompt settings of it."""
     index = wordings.index(case.prompt_settings_without(without))
     letter = chr(ord("a") + index) if index < 26 else str(index)
-    name = PROTOCOL_NAMES.get(case.record.protocol, case.record.protocol)
+    name = short_protocol_name(case.record.protocol)
     return f"{name} ({letter})" if len(wordings) > 1 else name
+
+
+def short_protocol_name(name: str) -> str:
+    """Return what published tables call a protocol, its name if they do not have it."""
+    protocol = find_protocol(name)
+    return protocol.short_name or name if protocol else name
 
 
 def model_name(spec: str) -> str:

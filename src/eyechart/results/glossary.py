@@ -1,12 +1,9 @@
-"""One plain sentence for each metric, label set, subset, level, protocol and interval method.
-
-The page shows these sentences as a legend and beside names; `glossary_entries` returns those of a set of records.
-"""
+"""One plain sentence for each metric, label set, subset, level and interval method."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
-from eyechart.results.records import ANSWERABLE, LABELLED, UNANSWERABLE, WHOLE, Metric, Record
+from eyechart.results.records import ANSWERABLE, LABELLED, UNANSWERABLE, WHOLE, Metric
 from eyechart.statistics import categories
 
 METRICS: Mapping[str, str] = {
@@ -120,31 +117,6 @@ LEVELS: Mapping[str, str] = {
     "order": "The answer is compared at the level of the order.",
 }
 
-PROTOCOLS: Mapping[str, str] = {
-    "supervised": "A classifier that was trained on these classes; the class with the highest score counts.",
-    "zero_shot": "The class whose text, in a prompt such as “a photo of a …”, is nearest to the image.",
-    "knn": "The class of the nearest training images in the model's features.",
-    "closed_world": "The model sees the image and the list of all class names, and answers with one of them in text.",
-    "closed_world_plus": "As closed world; an answer outside of the list is mapped to the nearest class.",
-    "posterior": "The probability of every class name as the complete answer to the prompt of the closed world.",
-    "open_world": "The model names what the image shows without a list; the answer is mapped to the nearest class.",
-    "multiple_choice": "The model chooses among a few options, and one of them is correct.",
-    "mcq": "The model chooses among options that look alike.",
-    "existence": "The model answers with yes or no whether a category is in the image.",
-    "progression": "Three questions of growing difficulty: existence, counting and logic.",
-    "detection": "A detector scores every category of the image; pairs that it fails on divide the data.",
-    "distribution": "The features of two sets of images are compared as distributions.",
-    "species": "The model scores every species name; higher levels are sums over their species.",
-    "flat_list": "The model chooses among the names of species and genera in one list.",
-    "free_form": "The model names the bird in free text, at a level of its choice.",
-    "abstention": "The model may decline to answer; prompts of several levels tell it to do so.",
-    "inspect_ai": "Imported results of inspect_ai, with its prompts and scorers.",
-    "lm_eval": "Imported results of lm-evaluation-harness, with its prompts and metrics.",
-    "lmms_eval": "Imported results of lmms-eval, with its prompts and metrics.",
-    "vlmevalkit": "Imported results of VLMEvalKit, with its prompts and judges.",
-    "nemo_evaluator": "Imported results of NeMo Evaluator, with its prompts and rewards.",
-}  # fmt: skip
-
 INTERVALS: Mapping[str, str] = {
     "wilson": "Wilson's 95 % interval of a proportion.",
     "clustered wilson": "Wilson's 95 % interval of a proportion whose samples share images.",
@@ -161,7 +133,6 @@ INTERVALS: Mapping[str, str] = {
 }
 
 
-SECTIONS = ("metrics", "labels", "subsets", "protocols", "intervals")
 NUMBERS = frozenset(
     {"cochran_q", "cochran_p", "brier", "log_score", "target_brier", "answer_log_prob", "mmd2", "mmd2_tau", "mmd2_null"}
 )  # not in percent
@@ -217,7 +188,7 @@ def describe_metric(name: str) -> str:
     return f"With {name.removeprefix(f'{stem}_').replace('_', ' ')} as the criterion: {METRICS[stem]}" if stem else ""
 
 
-def _describe_label_set(name: str) -> str:
+def describe_label_set(name: str) -> str:
     """Return the sentence about a label set; "" for one that is not known, such as a file of labels."""
     parts = name.split("∩")
     if len(parts) > 1 and all(part in LABEL_SETS for part in parts):
@@ -225,24 +196,11 @@ def _describe_label_set(name: str) -> str:
     return LABEL_SETS.get(name, "")
 
 
-def _describe_subset(metric: Metric) -> str:
+def describe_subset(metric: Metric) -> str:
     """Return the sentences about a metric's subset and level; "" if none is known.
 
-    >>> _describe_subset(Metric(name="acc", labels="", subset="answerable", level="genus", value=1, n=1, n_clusters=1,
+    >>> describe_subset(Metric(name="acc", labels="", subset="answerable", level="genus", value=1, n=1, n_clusters=1,
     ...     ci=None, ci_method=""))[-49:]
     'The answer is compared at the level of the genus.'
     """
     return " ".join(filter(None, (SUBSETS.get(metric.subset, ""), LEVELS.get(metric.level, ""))))
-
-
-def glossary_entries(records: Iterable[Record]) -> dict[str, dict[str, str]]:
-    """Return the sentences about all that some records name, by kind and name; unknown names are left out."""
-    entries: dict[str, dict[str, str]] = {kind: {} for kind in SECTIONS}
-    for record in records:
-        entries["protocols"][record.protocol] = PROTOCOLS.get(record.protocol, "")
-        for metric in record.metrics:
-            entries["metrics"][metric.name] = describe_metric(metric.name)
-            entries["labels"][metric.labels] = _describe_label_set(metric.labels)
-            entries["subsets"][metric.subset_text] = _describe_subset(metric)
-            entries["intervals"][metric.ci_method] = INTERVALS.get(metric.ci_method, "")
-    return {kind: {name: text for name, text in sorted(words.items()) if text} for kind, words in entries.items()}

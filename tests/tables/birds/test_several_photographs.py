@@ -14,8 +14,8 @@ from eyechart.realbirdid.tables.bird_pages import create_page
 from eyechart.realbirdid.tables.curves import ranked_answers, selective_accuracy
 from eyechart.reports.page.page_charts import accuracy_rows
 from eyechart.reports.page.sample_groups import CaseSamples, SampleGroup
-from eyechart.reports.page.sample_readers import READERS
-from eyechart.reports.page.samples import class_namer, read_samples
+from eyechart.reports.page.sample_readers import read_samples
+from eyechart.reports.page.samples import class_namer
 from eyechart.reports.runs import Runs
 from eyechart.reports.tables.registry import tables
 from eyechart.reports.tables.render import to_csv
@@ -134,7 +134,7 @@ def test_every_caption_names_observations_as_what_was_drawn(photographed):
 
 
 def test_the_page_draws_the_interval_of_the_record(species):
-    said = read_samples(species, class_namer(()), READERS)
+    said = read_samples(species, class_namer(()))
     (found,) = [
         row
         for row in accuracy_rows(SampleGroup("birds", "birds", (CaseSamples(species, "species", said),), "species"))
@@ -146,7 +146,7 @@ def test_the_page_draws_the_interval_of_the_record(species):
 
 
 def test_the_page_draws_the_mean_over_repeats_that_the_record_has(species):
-    said = read_samples(species, class_namer(()), READERS)
+    said = read_samples(species, class_namer(()))
     mean = Metric(
         name="repeated_acc",
         labels="species",

@@ -50,6 +50,9 @@ class ClosedWorld(Protocol[Classification]):
     """The prompt lists all class names. An answer that is none of them is out of the prompt and counts as wrong."""
 
     name = "closed_world"
+    summary = "The model sees the image and the list of all class names, and answers with one of them in text."
+    short_name = "CW"
+    order = 1
     source = "arXiv 2603.06578"
     requires = ("generator",)
     replays = "closed_world"
@@ -93,6 +96,9 @@ class ClosedWorldPlus(Protocol[ClassPredictions]):
     """CW+: the answers of the closed world, with those out of the prompt mapped to the nearest class."""
 
     name = "closed_world_plus"
+    summary = "As closed world; an answer outside of the list is mapped to the nearest class."
+    short_name = "CW+"
+    order = 2
     source = "arXiv 2603.06578"
     requires = ("generator",)
     replays = "closed_world"

@@ -104,6 +104,10 @@ class KNearestNeighbours(Protocol[ClassPredictions]):
     """The k nearest images of a labelled split vote for the class of an image."""
 
     name = "knn"
+    summary = "The class of the nearest training images in the model's features."
+    order = 7
+    task_type = "knn_classification"
+    score_name = "votes"
     requires = ("neighbours",)
 
     def unavailable(self, context: Context) -> str:

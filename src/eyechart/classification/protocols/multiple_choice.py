@@ -211,6 +211,12 @@ class MillMCQ(Protocol[ClassPredictions]):
     """Mill's multiple choice: one letter of ten; images without an original label are skipped."""
 
     name = "mcq"
+    summary = "The model chooses among options that look alike."
+    short_name = "MCQ"
+    order = 5
+    task_type = "multiple_choice"
+    shots = "0"
+    own_task = True
     source = "Mill's ImageNet page"
     requires = ("generator",)
     replays = "mcq"
@@ -303,6 +309,9 @@ class MultipleChoice(Protocol[EpochPredictions]):
     """The 4-way settings of arXiv 2603.06578, Table 19, with options and their order redrawn in every epoch."""
 
     name = "multiple_choice"
+    summary = "The model chooses among a few options, and one of them is correct."
+    short_name = "MC"
+    order = 4
     source = "arXiv 2603.06578, Table 19"
     requires = ("generator",)
     options = (SETTING, REDRAWN_EPOCHS, DISTRACTORS, TEXT_ENCODER, PROMPT, PARSER, MAX_TOKENS)

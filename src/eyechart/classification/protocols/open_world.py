@@ -20,6 +20,9 @@ class OpenWorld(Protocol[ClassPredictions]):
     """The prompt lists no classes; an answer in free text is mapped to the nearest class."""
 
     name = "open_world"
+    summary = "The model names what the image shows without a list; the answer is mapped to the nearest class."
+    short_name = "OW"
+    order = 3
     source = "arXiv 2603.06578"
     requires = ("generator",)
     replays = "open_world"

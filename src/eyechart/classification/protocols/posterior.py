@@ -30,6 +30,8 @@ class Posterior(Protocol[ClassPredictions]):
     """The log-probability of every class name as the complete answer to the prompt of the closed world."""
 
     name = "posterior"
+    summary = "The probability of every class name as the complete answer to the prompt of the closed world."
+    score_name = "log p"
     requires = ("scorer",)
     options = (PROMPT,)
 

@@ -154,6 +154,10 @@ class Supervised(Protocol[ClassPredictions]):
     """A classifier predicts classes of its own vocabulary, which are mapped to the classes of the split."""
 
     name = "supervised"
+    summary = "A classifier that was trained on these classes; the class with the highest score counts."
+    order = 8
+    task_type = "supervised_classification"
+    score_name = "logit"
     requires = ("classifier",)
 
     def predict(self, context: Context) -> ClassPredictions:

@@ -25,6 +25,11 @@ class ZeroShot(Protocol[ClassPredictions]):
     """The predicted class is the one whose prompt embedding is most similar to the image embedding."""
 
     name = "zero_shot"
+    summary = "The class whose text, in a prompt such as “a photo of a …”, is nearest to the image."
+    order = 6
+    task_type = "zero_shot_classification"
+    shots = "0"
+    score_name = "cosine"
     source = "arXiv 2103.00020"
     requires = ("encoder",)
 

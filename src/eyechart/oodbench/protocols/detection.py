@@ -95,6 +95,8 @@ class Detection(Protocol[DetectionPredictions]):
     """Evaluates a detector: which pairs it fails on, and how its logits are distributed."""
 
     name = "detection"
+    summary = "A detector scores every category of the image; pairs that it fails on divide the data."
+    sample_reader = "eyechart.oodbench.protocols.pair_views:read_detection"
     source = "arXiv 2602.18094"
     requires = ("encoder", "classifier", "matcher")
     options = (DETECTOR_TEMPLATES, THRESHOLD)

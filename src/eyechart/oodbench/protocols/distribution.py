@@ -108,6 +108,7 @@ class Distribution(Protocol[DistributionPredictions]):
     """Tests whether the OOD pairs of two splits come from one distribution, in the features of an encoder."""
 
     name = "distribution"
+    summary = "The features of two sets of images are compared as distributions."
     source = "arXiv 2602.18094"
     requires = ("image_encoder",)
     options = (*DIVIDED, REFERENCE)

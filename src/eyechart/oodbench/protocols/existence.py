@@ -31,6 +31,8 @@ class Existence(Protocol[ExistencePredictions]):
     """Asks whether a category is present and whether it is absent, for every pair of a division."""
 
     name = "existence"
+    summary = "The model answers with yes or no whether a category is in the image."
+    sample_reader = "eyechart.oodbench.protocols.pair_views:read_existence"
     prompt_kinds = ("positive", "negative")
     source = "arXiv 2602.18094"
     requires = ("generator",)

@@ -206,6 +206,8 @@ class Abstention(Protocol[AbstentionPredictions]):
     """Measure whether and why a model abstains, and how much that depends on the prompt."""
 
     name = "abstention"
+    summary = "The model may decline to answer; prompts of several levels tell it to do so."
+    sample_reader = "eyechart.realbirdid.protocols.bird_views:read_abstention"
     source = "arXiv 2603.27033"
     requires = ("generator",)
     options = (PROMPT_SET, PROMPTS_PER_LEVEL, ABSTENTION_IMAGES, EXTRACTION, MAX_TOKENS)

@@ -89,6 +89,9 @@ class FlatList(Protocol[FlatListPredictions]):
     """Classify over one list of species and genera; a genus is an abstention."""
 
     name = "flat_list"
+    summary = "The model chooses among the names of species and genera in one list."
+    score_name = "probability"
+    sample_reader = "eyechart.realbirdid.protocols.bird_views:read_flat_list"
     source = "arXiv 2603.27033, Figure 4"
     requires = ("encoder", "scorer")
     options = (SPECIES_NAMES, PROMPT)

@@ -145,6 +145,8 @@ class FreeForm(Protocol[FreeFormPredictions]):
     """Ask for the species and extract a name from the response."""
 
     name = "free_form"
+    summary = "The model names the bird in free text, at a level of its choice."
+    sample_reader = "eyechart.realbirdid.protocols.bird_views:read_free_form"
     source = "arXiv 2603.27033"
     requires = ("generator",)
     replays = "free_form"

@@ -103,6 +103,9 @@ class Species(Protocol[SpeciesPredictions]):
     """Score every species; the probability of a higher taxon is the sum over its species."""
 
     name = "species"
+    summary = "The model scores every species name; higher levels are sums over their species."
+    score_name = "probability"
+    sample_reader = "eyechart.realbirdid.protocols.bird_views:read_species"
     source = "arXiv 2603.27033"
     requires = ("encoder", "scorer")
     replays = "species"

@@ -1,7 +1,7 @@
 """The overview of runs: Markdown, LaTeX and Mill's aggregate.csv."""
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from io import StringIO
@@ -11,6 +11,7 @@ from pathlib import Path
 from msgspec import structs
 
 from eyechart.files.atomic import write_atomic
+from eyechart.protocol.registry import find_protocol
 from eyechart.reports.runs import ACC1, CaseRun, ComparableCases, EmptyTableError, Runs
 from eyechart.reports.tables.registry import registered
 from eyechart.reports.tables.render import (
@@ -30,13 +31,6 @@ from eyechart.results.records import LABELLED, Metric
 from eyechart.results.run_names import run_names
 
 AGGREGATE = ("model", "benchmark", "task", "task_type", "n_shot", "metric", "performance", "stderr")
-MCQ = "mcq"  # Mill's other rendering of a benchmark, a task and a metric of its own
-TASK_TYPES: Mapping[str, str] = {
-    "zero_shot": "zero_shot_classification",
-    "supervised": "supervised_classification",
-    "knn": "knn_classification",
-    MCQ: "multiple_choice",
-}
 MILL_METRICS = {"acc1": "acc"}
 
 
@@ -151,8 +145,9 @@ def aggregate(runs: Runs) -> str:
 def _aggregate_rows(case: CaseRun, group: ComparableCases) -> Iterator[tuple[str, ...]]:
     """Yield one row per metric; only the whole imagenet/val is named `imagenet`, as in Mill."""
     benchmark = "imagenet" if group.title == "imagenet/val" else group.title
-    protocol, task = case.record.protocol, _aggregate_task(case, benchmark)
-    task_type = (TASK_TYPES.get(protocol, protocol), "0" if protocol in ("zero_shot", MCQ) else "")
+    name, task = case.record.protocol, _aggregate_task(case, benchmark)
+    protocol = find_protocol(name)
+    task_type = (protocol.task_type or name, protocol.shots) if protocol else (name, "")
     headline_metrics = headlines(case.record.metrics)
     for metric in case.record.metrics:
         if metric.value is None:
@@ -174,14 +169,19 @@ def _aggregate_task(case: CaseRun, benchmark: str) -> str:
     """Return the task: the benchmark, or Mill's `imagenet_mcq`, with the options that are not the defaults."""
     record = case.record
     options = record.case.removeprefix(f"{record.benchmark}/{record.split}/{record.model.title}")
-    return f"{record.benchmark}_{MCQ}{options}" if record.protocol == MCQ else f"{benchmark}{options}"
+    return f"{record.benchmark}_{record.protocol}{options}" if _is_own_task(case) else f"{benchmark}{options}"
+
+
+def _is_own_task(case: CaseRun) -> bool:
+    protocol = find_protocol(case.record.protocol)
+    return protocol is not None and protocol.own_task
 
 
 def _mill_metric(case: CaseRun, metric: Metric) -> str:
     """Return Mill's name of a metric: `acc`, or `imagenet_mcq_acc`."""
     record = case.record
-    if record.protocol == MCQ and metric.name == ACC1:
-        return f"{record.benchmark}_{MCQ}_{MILL_METRICS[ACC1]}"
+    if _is_own_task(case) and metric.name == ACC1:
+        return f"{record.benchmark}_{record.protocol}_{MILL_METRICS[ACC1]}"
     return MILL_METRICS.get(metric.name, metric.name)
 
 

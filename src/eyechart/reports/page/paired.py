@@ -7,6 +7,7 @@ from typing import Any
 
 from eyechart.gate.comparison.compare_metrics import MetricComparison
 from eyechart.gate.verdicts.value_texts import is_percent_change
+from eyechart.protocol.registry import find_protocol
 from eyechart.reports.comparison.leaderboard import (
     ModelScore,
     RankedMetric,
@@ -16,7 +17,7 @@ from eyechart.reports.comparison.leaderboard import (
     score_cases,
 )
 from eyechart.reports.page.case_rows import first_metric, split_names
-from eyechart.reports.runs import PROTOCOL_NAMES, CaseRun, ComparableCases, Runs
+from eyechart.reports.runs import CaseRun, ComparableCases, Runs, short_protocol_name
 from eyechart.reports.tables.render import one_line
 
 NO_EARLIER = "This page has no baseline and no earlier run."
@@ -33,7 +34,7 @@ class Ranking:
     def title(self) -> str:
         """The split and the protocols of the cases, such as "pets/test (CW)"."""
         names = dict.fromkeys(ranked.model.case.record.protocol for ranked in self.ranks)
-        return f"{self.split} ({', '.join(PROTOCOL_NAMES.get(name, name) for name in names)})"
+        return f"{self.split} ({', '.join(map(short_protocol_name, names))})"
 
     @property
     def leaders(self) -> list[str]:
@@ -69,11 +70,11 @@ def _primary_cases(group: ComparableCases, runs: Runs) -> Mapping[RankedMetric, 
     It is the case of the newest run, then of the first protocol in the published order, then with the fewest options.
     """
     started = {folder: run.started for folder, run in runs.sessions}
-    order = [*PROTOCOL_NAMES]
 
     def rank(case: CaseRun) -> tuple[object, ...]:
-        protocol = case.record.protocol
-        return (order.index(protocol) if protocol in order else -1, len(case.prompt_settings), case.record.case)
+        protocol = find_protocol(case.record.protocol)
+        order = protocol.order if protocol and protocol.answers_in_text else 0
+        return order, len(case.prompt_settings), case.record.case
 
     newest = sorted(group.cases, key=lambda case: started.get(case.folder, ""), reverse=True)
     cases: dict[RankedMetric, dict[str, CaseRun]] = {}

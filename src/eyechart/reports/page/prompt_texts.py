@@ -8,9 +8,8 @@ from typing import Any
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.labels.class_names import load_templates
 from eyechart.errors import EyechartError
-from eyechart.protocol.base import Protocol
 from eyechart.protocol.prompts import NAMED, get_prompt, prompt_names
-from eyechart.protocol.registry import get_protocol, protocol_targets
+from eyechart.protocol.registry import find_protocol
 from eyechart.reports.runs import CaseRun
 from eyechart.results.records import Record
 from eyechart.results.run_files import read_verified
@@ -35,18 +34,13 @@ def prompt_texts(case: CaseRun, dataset: Dataset | None) -> list[dict[str, Any]]
 
 def _question_prompts(case: CaseRun, dataset: Dataset | None) -> Iterator[dict[str, Any]]:
     """Yield the prompts about an image."""
-    record, protocol = case.record, _find_protocol(case.record.protocol)
+    record, protocol = case.record, find_protocol(case.record.protocol)
     prompts = NAMED.findall(record.variant.get("prompt", ""))
     kinds = protocol.prompt_kinds if protocol and len(protocol.prompt_kinds) > 1 else ("",) * len(prompts)
     for (name, digest), kind in zip(prompts, kinds, strict=False):
         if text := _packaged_text(name, digest):
             slots = protocol.prompt_slots(text, record.variant, dataset) if protocol else {}
             yield {"name": name, "asks": kind, "text": text, "slots": slots}
-
-
-def _find_protocol(name: str) -> Protocol[Any] | None:
-    """Return a protocol by its name, None for one of another tool."""
-    return get_protocol(name) if name in protocol_targets() else None
 
 
 def _packaged_text(name: str, digest: str) -> str:
@@ -66,7 +60,7 @@ def _stored_prompts(case: CaseRun) -> Iterator[dict[str, Any]]:
 
 def _extraction_prompts(record: Record, dataset: Dataset | None) -> Iterator[dict[str, Any]]:
     """Yield the prompt by which the answer is extracted from a response."""
-    protocol = _find_protocol(record.protocol)
+    protocol = find_protocol(record.protocol)
     for name, digest in NAMED.findall(record.variant.get(EXTRACTION, "")):
         if text := _packaged_text(name, digest):
             slots = protocol.prompt_slots(text, record.variant, dataset) if protocol else {}

@@ -1,7 +1,7 @@
 """Write a sample group as chunks: columns that are loaded whole for filtering, and texts in parts for reading."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.data.index.file_index import FileSource
+from eyechart.protocol.registry import find_protocol
 from eyechart.reports.page.chunks import TextNumbers, pack, pack_flags, pack_floats, pack_ragged, truncate, write_chunk
 from eyechart.reports.page.prompt_texts import prompt_texts
 from eyechart.reports.page.sample_groups import CaseSamples, SampleGroup
@@ -17,15 +18,13 @@ from eyechart.reports.page.thumbnails import PART as PICTURE_PART
 from eyechart.reports.page.thumbnails import Pictures
 
 PART = 250  # items whose texts lie together
-SCORES: Mapping[str, str] = {  # what a protocol ranks classes by
-    "supervised": "logit",
-    "zero_shot": "cosine",
-    "knn": "votes",
-    "posterior": "log p",
-    "species": "probability",
-    "flat_list": "probability",
-}
 OUT_OF_PROMPT, FAILED, UNPARSED = 0, 1, 2  # bits
+
+
+def _score_name(name: str) -> str:
+    """Return what a protocol ranks classes by."""
+    protocol = find_protocol(name)
+    return protocol.score_name if protocol else "score"
 
 
 def write_sample_group(folder: Path, number: int, group: SampleGroup, pictures: Pictures) -> dict[str, Any]:
@@ -106,7 +105,7 @@ def case_summary(case_samples: CaseSamples) -> dict[str, Any]:
         "case": case.record.case,
         "before": case_samples.previous is not None,
         "outOfPrompt": any(samples.kinds),
-        "score": SCORES.get(case.record.protocol, "score") if samples.confidence is not None else "",
+        "score": _score_name(case.record.protocol) if samples.confidence is not None else "",
     }
 
 

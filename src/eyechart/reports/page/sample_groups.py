@@ -22,8 +22,8 @@ from eyechart.reports.page.previous import (
     sample_changes,
     samples_from_evidence,
 )
-from eyechart.reports.page.sample_readers import READERS
-from eyechart.reports.page.samples import NO_TEXTS, ClassNamer, LabelOutcomes, Samples, class_namer, read_samples
+from eyechart.reports.page.sample_readers import read_samples
+from eyechart.reports.page.samples import NO_TEXTS, ClassNamer, LabelOutcomes, Samples, class_namer
 from eyechart.reports.runs import CaseRun, ComparableCases, Runs
 from eyechart.results.run_files import read_verified
 from eyechart.statistics.array_types import Floats
@@ -113,7 +113,7 @@ class SampleLoader:
         known: dict[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]] = {}
         for case in group.cases:
             self.progress(f"{group.title}: answers of {case.model}")
-            if samples := read_samples(case, class_name, READERS):
+            if samples := read_samples(case, class_name):
                 samples = replace(samples, items=known.setdefault(samples.items, samples.items))  # kept once
                 old = previous.get(id(case))
                 numbers = sample_changes(old, case, [key for key, _ in samples.items], slices_of(case))
@@ -131,7 +131,7 @@ class SampleLoader:
         if previous is None:
             return None
         loaded = (
-            read_samples(previous, class_name, READERS)
+            read_samples(previous, class_name)
             if isinstance(previous, CaseRun)
             else samples_from_evidence(previous, case, samples)
         )

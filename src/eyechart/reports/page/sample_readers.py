@@ -1,215 +1,47 @@
-"""Readers of the sample tables of OODBench and RealBirdID, chosen by a column that only one of them has."""
+"""Read the sample table of a case for the page."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from pkgutil import resolve_name
+from typing import cast
 
-from eyechart.reports.page.columns import Column, Line, SampleTable
+from eyechart.errors import ReportError
+from eyechart.protocol.registry import find_protocol
+from eyechart.reports.page.columns import SampleTable
 from eyechart.reports.page.samples import (
     NO_TEXTS,
-    Asked,
     ClassNamer,
-    LabelOutcomes,
     Reader,
     Samples,
     column,
     label_outcomes,
-    parse_numbers,
     read_classification,
+    single_labels,
 )
-from eyechart.results.records import ANSWERABLE
+from eyechart.reports.runs import CaseRun
+from eyechart.results.run_files import read_verified
 
 
-def _no_labels(rows: SampleTable) -> Column[tuple[str, ...]]:
-    """Return no label for any item."""
-    return Column.repeat((), len(rows))
+def read_samples(case: CaseRun, class_name: ClassNamer) -> Samples | None:
+    """Return a case's samples by the reader of its protocol; None without a table, or answers in it."""
+    record = case.record
+    if record.predictions is None:
+        return None
+    path = case.folder / record.predictions.path
+    text = read_verified(path, case.folder, record.predictions)
+    try:
+        rows = SampleTable.parse(text)
+        has_answers = any(any(rows.columns.get(name, ())) for name in ("prediction", "target", "error"))
+        return _find_reader(record.protocol, rows)(rows, class_name) if has_answers else None
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise ReportError(f"{path} cannot be read as answers ({error!r}). Run the case again.") from error
 
 
-def single_labels(rows: SampleTable, name: str) -> Column[tuple[str, ...]]:
-    """Return one label per item, or none."""
-    return column(rows, name).map(lambda text: (text,) if text else ())
-
-
-def _read_existence(rows: SampleTable, _: ClassNamer) -> Samples:
-    """Return one item per question about a category of an image."""
-    return Samples(
-        items=tuple(
-            (row["key"], f"{row['category_name']}: {row['question']} question, pair {row['pair']}") for row in rows
-        ),
-        label_sets={"OODBench": label_outcomes(rows, "correct", single_labels(rows, "target"), "subset")},
-        answers=column(rows, "prediction"),
-        errors=column(rows, "error"),
-        raw=column(rows, "response"),
-        unit="question",
-        prompt_slots=tuple((row["question"], {"category": row["category_name"]}) for row in rows),
-    )
-
-
-def _read_progression(rows: SampleTable, _: ClassNamer) -> Samples:
-    """Return each of the three questions of a sample as an item."""
-    return Samples(
-        items=tuple((row["key"], _describe_question(row)) for row in rows),
-        label_sets={"OODBench": label_outcomes(rows, "correct", single_labels(rows, "target"), "subset")},
-        answers=column(rows, "prediction"),
-        errors=column(rows, "error"),
-        raw=column(rows, "response"),
-        unit="question",
-        prompt_slots=tuple(map(_progression_slots, rows)),
-    )
-
-
-def _progression_slots(row: Line) -> Asked:
-    """Return the question of a row and its categories."""
-    first, second, stage = row["first_name"], row["second_name"], row["question"]
-    slots = {"category": second if stage == "counting" else first, "other": second}
-    return stage, slots
-
-
-def _describe_question(row: Line) -> str:
-    """Return the text of one question of a sample."""
-    first, second, stage = row["first_name"], row["second_name"], row["question"]
-    subject = {"existence": first, "counting": second, "logic": f"more {first} than {second}"}[stage]
-    return f"{stage}: {subject}, sample {row['sample']}"
-
-
-def _read_detection(rows: SampleTable, _: ClassNamer) -> Samples:
-    """Return one item per present category; a flagged pair is one that the detector got wrong."""
-    return Samples(
-        items=tuple((row["key"], f"{row['category_name']} ({row['category']})") for row in rows),
-        label_sets={"OODBench": label_outcomes(rows, "correct", single_labels(rows, "target"))},
-        answers=Column.of("" if row["error"] else _format_flags(row) for row in rows),
-        errors=column(rows, "error"),
-        more=tuple((("purified probability", row["probability"]),) for row in rows),
-        unit="pair",
-    )
-
-
-def _format_flags(row: Line) -> str:
-    """Return the cases by which a pair is flagged."""
-    flags = [name for name in ("outscored", "unlikely") if row[name] == "1"]
-    return f"flagged: {', '.join(flags)}" if flags else "not flagged"
-
-
-def _columns_with_outcomes(rows: SampleTable) -> list[str]:
-    """Return the columns of answers that have an outcome of their own beside them."""
-    return [name.removesuffix(".correct") for name in rows[0] if name.endswith(".correct")]
-
-
-def _image_items(rows: SampleTable) -> tuple[tuple[str, str], ...]:
-    """Return one item per image."""
-    return tuple((row["key"], "") for row in rows)
-
-
-def _answerability(rows: SampleTable) -> Column[str]:
-    """Return for each bird whether it is answerable, and if not, the reason."""
-    return Column.of(row["subset"] if row["subset"] == ANSWERABLE else row["reason"] or row["subset"] for row in rows)
-
-
-def _read_species(rows: SampleTable, _: ClassNamer) -> Samples:
-    """Return one item per bird, with every list and level; the answer is the species of the whole list."""
-    columns, kinds = _columns_with_outcomes(rows), _answerability(rows)
-    return Samples(
-        items=_image_items(rows),
-        label_sets={
-            column_name.removeprefix("all."): _level_outcomes(rows, column_name, kinds) for column_name in columns
-        },
-        answers=column(rows, "all.species"),
-        errors=column(rows, "error"),
-        more=tuple(tuple(_level_details(row, columns)) for row in rows),
-        unit="image",
-        confidence=parse_numbers(rows, "all.species.probability"),
-        observations=tuple(column(rows, "observation")),
-    )
-
-
-def _level_outcomes(rows: SampleTable, column_name: str, kinds: Column[str]) -> LabelOutcomes:
-    """Return labels and outcomes at one level."""
-    level = column_name.partition(".")[2]
-    outcomes = label_outcomes(
-        rows, f"{column_name}.correct", single_labels(rows, level) if level in rows[0] else _no_labels(rows)
-    )
-    return LabelOutcomes(outcomes.labels, kinds, outcomes.outcomes)
-
-
-def _level_details(row: Line, columns: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the answer at every level with its confidence."""
-    for column_name in columns:
-        if row[column_name]:
-            yield (
-                column_name.removeprefix("all."),
-                f"{row[column_name]} {_format_score(row[f'{column_name}.probability'])}",
-            )
-
-
-def _format_score(number: str) -> str:
-    """Return a number with three significant digits."""
-    return f"{float(number):.3g}" if number else ""
-
-
-def _read_flat_list(rows: SampleTable, _: ClassNamer) -> Samples:
-    """Return one item per bird with the name chosen from species and genera."""
-    kinds, labels, columns = _answerability(rows), single_labels(rows, "target"), _columns_with_outcomes(rows)
-    by_name = {
-        f"flat list, {column_name}": label_outcomes(rows, f"{column_name}.correct", labels) for column_name in columns
-    }
-    return Samples(
-        items=_image_items(rows),
-        label_sets={
-            name: LabelOutcomes(outcomes.labels, kinds, outcomes.outcomes) for name, outcomes in by_name.items()
-        },
-        answers=column(rows, "all.answer"),
-        errors=column(rows, "error"),
-        more=tuple(tuple(level_answers(row, columns)) for row in rows),
-        unit="image",
-        confidence=parse_numbers(rows, "all.probability"),
-        observations=tuple(column(rows, "observation")),
-    )
-
-
-def level_answers(row: Line, columns: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the name chosen from each list with its confidence."""
-    for column_name in columns:
-        if row[f"{column_name}.answer"]:
-            answer, level, number = (row[f"{column_name}.{part}"] for part in ("answer", "answer_level", "probability"))
-            yield column_name, f"{answer} ({level}) {_format_score(number)}"
-
-
-def _read_free_form(rows: SampleTable, _: ClassNamer) -> Samples:
-    """Return one item per bird with its completion."""
-    outcomes = label_outcomes(rows, "correct", single_labels(rows, "species"))
-    return Samples(
-        items=_image_items(rows),
-        label_sets={"free form": LabelOutcomes(outcomes.labels, _answerability(rows), outcomes.outcomes)},
-        answers=column(rows, "prediction"),
-        errors=column(rows, "error"),
-        raw=column(rows, "response"),
-        more=tuple((("level", row["answer_level"]),) if row["answer_level"] else () for row in rows),
-        unit="image",
-        observations=tuple(column(rows, "observation")),
-    )
-
-
-def _read_abstention(rows: SampleTable, _: ClassNamer) -> Samples:
-    """Return one item per prompt and bird; right is to abstain on unanswerable images and answer the others."""
-    outcomes = label_outcomes(rows, "correct", single_labels(rows, "target"))
-    return Samples(
-        items=tuple(
-            (row["key"], f"{row['prompt_level']}, wording {row['prompt'].removeprefix(row['prompt_level'] + '/')}")
-            for row in rows
-        ),
-        label_sets={"abstention": LabelOutcomes(outcomes.labels, _answerability(rows), outcomes.outcomes)},
-        answers=column(rows, "stated_reason"),
-        errors=column(rows, "error"),
-        raw=column(rows, "response"),
-        more=tuple((("abstained", "" if row["error"] else _format_abstained(row)),) for row in rows),
-        unit="question",
-        prompt_slots=tuple((prompt, {}) for prompt in column(rows, "prompt")),
-        observations=tuple(column(rows, "observation")),
-    )
-
-
-def _format_abstained(row: Line) -> str:
-    """Return whether an answer is an abstention."""
-    return "yes" if row["prediction"] == "abstain" else "no"
+def _find_reader(name: str, rows: SampleTable) -> Reader:
+    """Return the reader that a protocol names, else one for the columns of the table."""
+    protocol = find_protocol(name)
+    if protocol and protocol.sample_reader:
+        return cast("Reader", resolve_name(protocol.sample_reader))
+    return read_classification if "top1" in rows.columns else _read_shared
 
 
 def _read_shared(rows: SampleTable, _: ClassNamer) -> Samples:
@@ -224,16 +56,3 @@ def _read_shared(rows: SampleTable, _: ClassNamer) -> Samples:
         raw=column(rows, "response") if "response" in rows.columns else NO_TEXTS,
         unit="sample" if repeated else "image",
     )
-
-
-READERS: Mapping[str, Reader] = {
-    "top1": read_classification,
-    "first_category": _read_progression,
-    "question": _read_existence,
-    "outscored": _read_detection,
-    "stated_reason": _read_abstention,
-    "all.answer": _read_flat_list,
-    "all.species": _read_species,
-    "answer_level": _read_free_form,
-    "prediction": _read_shared,  # which every table has
-}

@@ -7,11 +7,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.errors import ReportError
 from eyechart.reports.page.columns import Column, RowValues, SampleTable
-from eyechart.reports.runs import CaseRun
 from eyechart.reports.tables.render import one_line
-from eyechart.results.run_files import read_verified
 
 ClassNamer = Callable[[str], str]
 Codes = NDArray[np.uint8]
@@ -75,21 +72,9 @@ class Samples:
 Reader = Callable[[SampleTable, ClassNamer], Samples]
 
 
-def read_samples(case: CaseRun, class_name: ClassNamer, readers: Mapping[str, Reader]) -> Samples | None:
-    """Return a case's samples by the first reader whose column the table has; None without a table or reader."""
-    record = case.record
-    if record.predictions is None:
-        return None
-    path = case.folder / record.predictions.path
-    text = read_verified(path, case.folder, record.predictions)
-    try:
-        rows = SampleTable.parse(text)
-        has_answers = any(any(rows.columns.get(name, ())) for name in ("prediction", "target", "error"))
-        columns = rows.columns if has_answers else ()
-        reader = next((candidate for column, candidate in readers.items() if column in columns), None)
-        return reader(rows, class_name) if reader else None
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise ReportError(f"{path} cannot be read as answers ({error!r}). Run the case again.") from error
+def single_labels(rows: SampleTable, name: str) -> Column[tuple[str, ...]]:
+    """Return one label per item, or none."""
+    return column(rows, name).map(lambda text: (text,) if text else ())
 
 
 def column(rows: SampleTable, name: str) -> Column[str]:

@@ -18,6 +18,7 @@ from eyechart.reports.page.case_rows import case_rows, metric_rows, run_rows, tr
 from eyechart.reports.page.changes import Changes, SamplePositions, compare_with_previous
 from eyechart.reports.page.chunks import FOLDER as DATA
 from eyechart.reports.page.chunks import write_chunk
+from eyechart.reports.page.glossary import glossary_entries
 from eyechart.reports.page.page_charts import accuracy_rows, confusion_rows, coverage_curves
 from eyechart.reports.page.page_tables import FOLDER as FIGURES
 from eyechart.reports.page.page_tables import write_figures, write_tables
@@ -28,7 +29,6 @@ from eyechart.reports.page.sample_groups import CaseSamples, SampleGroup, Sample
 from eyechart.reports.page.thumbnails import ThumbnailWriter
 from eyechart.reports.page.verdict_banner import summarise_verdict
 from eyechart.reports.runs import Runs, load
-from eyechart.results.glossary import glossary_entries
 
 SCHEMA = 1
 STATIC_FILES = ("page.css", "page.js", "index.html")  # the last is written last
