@@ -49,7 +49,7 @@ def test_every_defined_metric_is_there(rows, asked):
 def test_the_overview_has_the_tables_that_the_run_can_fill(asked):
     titles = "\n".join(table.title for table in overview_tables(asked.pool()))
     for part in ("closed and open world", "on label categories, ReGT", "kinds of answers", "by distractors",
-                 "images per request", "places in a request", "repeated evaluations", "every metric"):  # fmt: skip
+                 "images per request", "positions in a request", "repeated evaluations", "every metric"):  # fmt: skip
         assert part in titles
     for part in ("text embedding spaces", "the order of images", "by class id"):
         assert part not in titles

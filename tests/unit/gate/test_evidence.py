@@ -180,7 +180,7 @@ def test_damaged_draws_are_an_error_too(make: Any, named: Any) -> None:
 def test_no_plane_takes_more_room_than_it_must(make: Any, share: Any) -> None:
     bomb = make(share(acc1=[1, 0]), arrays={"x": _bomb()})
     with pytest.raises(ValueError, match="has another size than 1 bytes"):
-        bomb._read_array("x", 1)
+        bomb.read_array("x", 1)
 
 
 def _bomb() -> str:
