@@ -109,13 +109,13 @@ def _find_capabilities(model: ModelSpec) -> frozenset[str]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection(session: pytest.Session) -> None:
-    """End a session about benchmarks with one sentence if the class of a model cannot be imported."""
+    """End a session about benchmarks with one sentence and status 4 if the class of a model cannot be imported."""
     if is_on_command_line(session.config):
         for model in get_settings(session.config).models:
             try:
                 _find_capabilities(model)
             except pytest.Collector.CollectError as error:
-                pytest.exit(str(error), returncode=pytest.ExitCode.TESTS_FAILED)
+                raise pytest.UsageError(str(error)) from error
 
 
 def _is_named(split: SplitRef, marker: pytest.Mark) -> bool:

@@ -57,7 +57,7 @@ class Summary:
         """Print the skips, the table, the notes, the usage and the run's folder."""
         self.write_skips(terminalreporter)
         records = sorted(self.recorder.records.values(), key=sort_key)
-        if self.is_interrupted:
+        if self.is_interrupted and self.recorder.has_cases:
             store = get_settings(terminalreporter.config).store
             terminalreporter.write_line(f"eyechart: answers so far are kept in {store}: the same command goes on")
         if not records:

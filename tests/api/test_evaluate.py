@@ -15,11 +15,12 @@ import eyechart
 from eyechart.classification.metrics.class_estimates import top1
 from eyechart.classification.protocols.zero_shot import ZeroShot
 from eyechart.errors import AbsentError, DataError, ModelError, ReportError, SpecError, ToleranceError
-from eyechart.models.in_memory.wrap import _describe_transform, _state_sha256
+from eyechart.models.in_memory.wrap import _describe_transform
 from eyechart.models.open_clip.encoder import OpenClipEncoder
 from eyechart.models.spec import parse_spec
 from eyechart.models.timm.classifier import _make_packaged
 from eyechart.models.types import Classifier, Floats, Identity
+from eyechart.models.weights.state_digests import module_sha256
 from eyechart.results.estimates import Estimate
 from eyechart.samples.files import packaged
 
@@ -232,6 +233,48 @@ def test_a_second_evaluation_asks_only_for_what_is_not_stored(evaluate: Evaluate
     assert sum(calls) == 6 + 3 * 6
 
 
+TRAINED = """
+from pathlib import Path
+import numpy as np
+from eyechart.models.types import Classifier
+
+class Trained(Classifier):
+    def __init__(self, spec):
+        self.weights = np.array([*map(float, Path("net.txt").read_text().split())])
+
+    def prepare(self, image):
+        return np.asarray(image, np.float32).mean(axis=(0, 1))[[2, 0]]
+
+    def classify(self, images):
+        {late}
+        return (np.stack(images) * self.weights).astype(np.float32)
+"""
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_weights_that_are_trained_anew_into_the_same_file_answer_anew(
+    evaluate: Evaluate, pets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late: bool
+) -> None:
+    """A file that the class opens only while it answers is not in its identity, and a note says so in every run."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    name = f"trained_{late}"
+    line = 'self.weights = np.array([*map(float, Path("late.txt").read_text().split())])' if late else "pass"
+    (tmp_path / f"{name}.py").write_text(TRAINED.format(late=line))
+    runs = []
+    for weights in ("1 1", "-1 -1"):
+        (tmp_path / "net.txt").write_text("1 1" if late else weights)
+        (tmp_path / "late.txt").write_text(weights)
+        runs.append(evaluate(f"{name}:Trained[]", pets, protocol="supervised"))
+    before, after = runs
+    assert (accuracy(before), accuracy(after)) == (1, 1 if late else 0)
+    noted = [any("late.txt only while it answered" in note for note in run.records[0].notes) for run in runs]
+    assert noted == [late, late]
+    if late:
+        said = repr(eyechart.compare(before, after, margin=0.01))
+        assert "no regression: the same code, options and files gave the same answers" in said
+
+
 GAIN = 1.0
 
 
@@ -303,12 +346,12 @@ def test_the_digest_of_weights_covers_names_shapes_types_and_values() -> None:
     import torch
 
     module = colours()
-    digests = {_state_sha256(module)}
+    digests = {module_sha256(module)}
     module[2].weight.data[0, 0] += 1
-    digests.add(_state_sha256(module))
-    digests.add(_state_sha256(module.to(torch.bfloat16)))
-    digests.add(_state_sha256(torch.nn.Sequential(*module, torch.nn.Identity())))
-    digests.add(_state_sha256(torch.nn.ModuleDict({"other": module})))
+    digests.add(module_sha256(module))
+    digests.add(module_sha256(module.to(torch.bfloat16)))
+    digests.add(module_sha256(torch.nn.Sequential(*module, torch.nn.Identity())))
+    digests.add(module_sha256(torch.nn.ModuleDict({"other": module})))
     assert len(digests) == 4  # an identity has no weights
     assert _describe_transform(redness) == _describe_transform(redness)
     assert "0x" not in _describe_transform(redness)

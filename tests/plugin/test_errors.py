@@ -184,3 +184,15 @@ def test_a_support_split_that_is_not_there_is_named(world: Any, strict: tuple[st
     result = world.run("-rs", *strict)
     assert result.parseoutcomes()[outcome] == 2
     result.stdout.fnmatch_lines(["*There is no split imagenet/tinny; did you mean imagenet/tiny or imagenet/tiny2*"])
+
+
+@pytest.mark.parametrize(("source", "named"), [("", "mine:Mine"), ("import nothing_there", "mine:Mine"), ("", "my:M")])
+def test_a_class_that_cannot_be_imported_is_a_wrong_option(world: Any, source: str, named: str) -> None:
+    (world.folder / "mine.py").write_text(source)
+    world.models = (f"{named}[]",)
+    result = world.run()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    said = [line for line in (*result.outlines, *result.errlines) if line.strip()]
+    assert f"'{named}'" in "\n".join(said)
+    assert "kept" not in "\n".join(said)
+    assert len(said) <= 6

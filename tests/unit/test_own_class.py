@@ -1,5 +1,6 @@
 """Classes of the user: how options reach them, what identifies them, and what is said about their errors."""
 
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -44,10 +45,12 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
             if str(getattr(sys.modules[name], "__file__", "")).startswith(str(tmp_path)):
                 del sys.modules[name]
 
-    def write(options: str = "", parameters: str = "**_", **more: str) -> Any:
+    def write(options: str = "", parameters: str = "**_", first: bool = True, **more: str) -> Any:
         forget()
         usual = {"body": "pass", "imports": "", "attribute": "", "method": "encode_texts"}
-        (tmp_path / "own.py").write_text(CLASS.format(parameters=parameters, **usual | more))
+        source = CLASS.format(parameters=parameters, **usual | more)
+        own = source if first else re.sub(r"    def __init__\(self, spec, .*?\n\n", "", source, flags=re.DOTALL)
+        (tmp_path / "own.py").write_text(own)
         return create_model(parse_spec(f"own:M[{options}]"), device="cpu", offline=True)
 
     yield write
@@ -124,6 +127,80 @@ def test_the_answers_of_another_version_of_a_class_are_not_its_own(
     assert key(",bits=4" if change == "option" else "", "self.a = 1" if change == "code" else "pass") != before
 
 
+WEIGHTS: dict[str, dict[str, Any]] = {
+    "default": {"parameters": "weights='net.any', **_"},
+    "default path": {"parameters": "weights=Path('net.any'), **_"},
+    "default folder": {"parameters": "weights='nets', **_"},
+    "opened": {"body": "self.a = Path('net' + '.pt').read_text()"},
+    "opened by os": {"body": "a = os.open('net' + '.pt', os.O_RDONLY); self.a = os.read(a, 99); os.close(a)"},
+    "opened by import": {"imports": "A = Path('net' + '.pt').read_text()"},
+    "text": {"attribute": "path = 'net.pt'"},
+    "text beside": {"attribute": "path = Path(__file__).parent / 'nets/net.bin'"},
+    "text of a folder": {"attribute": "path = 'nets'"},
+    "array": {"body": "self.a = {'b': [np.array([*VALUE])]}"},
+    "object": {"body": "self.a = Part(); self.a.b = np.array([*VALUE])"},
+    "global": {"imports": "A = np.array([*VALUE])"},
+    "attribute of the class": {"attribute": "a = np.array([*VALUE])"},
+    "tensor": {"body": "import torch; self.a = torch.tensor([*VALUE])"},
+    "module": {"body": "import torch; self.a = torch.nn.Linear(1, 1); self.a.bias.data.fill_(VALUE[0])"},
+}
+HEAD = """import os
+from pathlib import Path
+import numpy as np
+VALUE = os.environ["EYECHART_TEST_VALUE"].encode()
+
+class Part:
+    pass
+
+"""
+
+
+@pytest.mark.parametrize("where", WEIGHTS)
+def test_weights_that_are_trained_anew_are_another_model(
+    write: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    """Wherever the class has them from: the same name, options and code do not make it the same model."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "nets").mkdir()
+
+    def key(value: str) -> str:
+        for name in ("net.pt", "net.any", "nets/net.bin"):
+            (tmp_path / name).write_text(value)
+        monkeypatch.setenv("EYECHART_TEST_VALUE", value)
+        model = write(**{**WEIGHTS[where], "imports": HEAD + WEIGHTS[where].get("imports", "")})
+        return request_key(EncodeTexts(("a",)), model).digest
+
+    assert key("a") == key("a") != key("b")
+
+
+def test_what_is_no_weight_is_not_in_the_identity(
+    write: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Random weights, which a file replaces later, and a log that the constructor writes."""
+    monkeypatch.chdir(tmp_path)
+    imports = "import torch\nfrom pathlib import Path"
+    body = "self.net = torch.nn.Linear(4, 4); Path('log').write_text('x'); Path('log').read_text()"
+
+    def key() -> str:
+        return request_key(EncodeTexts(("a",)), write(imports=imports, body=body)).digest
+
+    assert key() == key()
+
+
+@pytest.mark.parametrize("part", ["code", "import"])
+def test_a_class_that_changed_after_its_import_is_refused(
+    write: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    """The model in memory is then the older one, and its answers would be kept under the name of the newer one."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "net").write_text("1")
+    write(imports="from pathlib import Path\nA = Path('net').read_text()")
+    path = tmp_path / ("own.py" if part == "code" else "net")
+    path.write_text(path.read_text() + "\n")
+    with pytest.raises(ModelError, match=r"was changed after this process imported the module.*Start Python again"):
+        create_model(parse_spec("own:M[]"), device="cpu", offline=True)
+
+
 @pytest.mark.parametrize(
     ("source", "sentence"),
     [
@@ -168,6 +245,46 @@ def test_a_module_that_cannot_be_used_is_named_with_file_and_line(
 def test_an_error_of_the_constructor_is_named(write: Callable[..., Any], body: str, sentence: str) -> None:
     with pytest.raises(EyechartError, match=sentence):
         write(body=body)
+
+
+@pytest.mark.parametrize(
+    ("options", "constructor", "sentence"),
+    [
+        ("", "def __init__(self, bits=32)", "first parameter of the constructor of M is the option 'bits'"),
+        ("bits=4", "def __init__(self, bits)", "first parameter of the constructor of M is the option 'bits'"),
+        ("", "def __init__(self)", "takes 1 positional argument but 2 were given"),
+        ("", "def __init__(self, bits)", "not supported between instances of 'ModelSpec' and 'int'"),
+        ("", "def other(self)", "takes no arguments"),
+    ],
+)
+def test_a_constructor_that_does_not_take_the_specification_gets_the_signature(
+    write: Callable[..., Any], options: str, constructor: str, sentence: str
+) -> None:
+    body = "assert bits < 8" if constructor.endswith("bits)") else "pass"
+    with pytest.raises(EyechartError, match=rf"{sentence}.* Write def __init__\(self, spec, bits=32\)"):
+        write(options, attribute=f"{constructor}:\n        {body}\n\n    def unused(self, **_): pass", first=False)
+
+
+def test_the_class_in_the_documentation_is_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+    from PIL import Image
+
+    page = Path(__file__).parents[2] / "docs" / "extending.md"
+    (tmp_path / "my_model.py").write_text(re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)[0])
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    torch.save(torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(3072, 2)).state_dict(), "net.pt")
+    model = create_model(parse_spec("my_model:MyModel[size=32]"), device="cpu", offline=True)
+    assert model.classify([model.prepare(Image.new("RGB", (50, 40)))] * 3).shape == (3, 2)
+    del sys.modules["my_model"]
+
+
+def test_a_file_in_place_of_a_module_gets_the_module(write: Callable[..., Any]) -> None:
+    write()
+    with pytest.raises(ModelError, match=r"names a file\. Expected its module: write own:M, without the '\.py'"):
+        capabilities(parse_spec("own.py:M[]"))
+    with pytest.raises(SpecError, match=r"run the command in the folder src/nets, and write own:M\[…\]\."):
+        parse_spec("src/nets/own.py:M[bits=4]")
 
 
 def test_a_class_with_an_abstract_method_is_named(write: Callable[..., Any]) -> None:

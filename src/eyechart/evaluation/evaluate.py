@@ -18,6 +18,7 @@ from eyechart.evaluation.stored_draws import StoredResults, results_path
 from eyechart.gate.sequential.stop_early import SequentialTest, block_sizes
 from eyechart.inference.store.responses import AnswerCounts
 from eyechart.models.description.identity import describe_identity
+from eyechart.models.own_class_identity import describe_late_files
 from eyechart.models.runtime.tracing import span
 from eyechart.protocol.base import Metric, P, Protocol
 from eyechart.protocol.context import Context
@@ -149,7 +150,7 @@ class Evaluate(Generic[P]):
             results_path(settings.store, self.case.slug, context.dataset.fingerprint, limit, settings.seed)
         )
         result.loads = loads
-        result.note = context.model.model_note
+        result.note = " ".join(filter(None, (context.model.model_note, describe_late_files(context.model))))
         result.class_names = prompt_names(context)
         result.store_entries = tuple(sorted(context.runner.digests))
         result.max_tokens = max(context.runner.token_limits, default=0)

@@ -183,7 +183,10 @@ class Session:
             return model.identity
         if self.models.cache:
             self.models.cache.keep(model)
-        if not answered and (stored := read_description(self.settings.store, spec, model.identity, model.owner)):
+        stored = read_description(self.settings.store, spec, model.identity, model.owner)
+        if stored:
+            model.late_files |= {*stored.late_files}
+        if stored and not answered and model.late_files == {*stored.late_files}:
             return stored.identity
         with suppress(OSError):  # a store that is only read
             write_description(self.settings.store, describe(model))

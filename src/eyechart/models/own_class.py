@@ -1,28 +1,39 @@
-"""Classes of the user, named as `module:Class[option=value]`: how options reach them, and what identifies them.
+"""Classes of the user, named as `module:Class[option=value]`: how they are found, and how options reach them."""
 
-The answers of such a class depend on its code, its options and the files that they name. `find_owner` has a digest of
-all three in the key of the stored answers, so that an edited class answers anew whatever its `identity` says.
-"""
-
-import ast
 import inspect
+import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from hashlib import sha256
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from sysconfig import get_paths
 from typing import Any, get_args, get_type_hints
 
 from eyechart.errors import EyechartError, ModelError, SpecError
 from eyechart.messages.suggestions import did_you_mean
+from eyechart.models.opened_files import files_read, is_user_file, watch_code
+from eyechart.models.own_class_identity import (
+    check_unchanged,
+    find_owner,
+    known_files,
+    note_import,
+    own_package,
+    source_files,
+)
 from eyechart.models.spec import ModelSpec
-from eyechart.models.weights.digests import file_sha256
 
-STANDARD_LIBRARY = Path(get_paths()["stdlib"]).resolve()
-MOST_FILES = 1000
+FILE_SUFFIX = ".py"
 SUPPLIED = ("device", "offline")  # what every class gets if it has parameters of these names
+SIGNATURE = (
+    "Write def __init__(self, spec, bits=32): the first argument is the specification of the model, and its options "
+    "follow as keyword arguments (docs/extending.md)."
+)
+SPEC_IN_MESSAGE = re.compile(r"ModelSpec|takes no arguments|positional arguments? but \d+ were given")
+SEED = 67280421310721  # torch's own, of a process that sets none
+
+
+_OPENED: dict[str, set[Path]] = {}  # by the constructor, for each specification: a class may read a file only once
 
 
 def load_class(target: str) -> Any:
@@ -36,11 +47,17 @@ def load_class(target: str) -> Any:
     if here not in sys.path:
         sys.path.append(here)
     try:
-        imported = import_module(module)
+        with files_read() as read:
+            imported = import_module(module)
     except ModuleNotFoundError as error:
         absent = str(error.name)
         if module != absent and not module.startswith(f"{absent}."):
             raise _missing_import(target, f"The import of {module}", error) from error
+        if module.endswith(FILE_SUFFIX):
+            raise ModelError(
+                f"'{target}' names a file. Expected its module: write {module.removesuffix(FILE_SUFFIX)}:{name}, "
+                "without the '.py', and run the command where the file is."
+            ) from error
         raise ModelError(
             f"'{target}' needs the module {module}, and there is no {absent} in the working folder {here} or among "
             "the installed packages. Correct the name, or run the command where the file is."
@@ -55,6 +72,8 @@ def load_class(target: str) -> Any:
             f"'{target}' names the class {name} of the module {module}, but this module has {what}. Correct the name "
             f"of the class{did_you_mean(name, classes)}"
         )
+    note_import(imported, read)
+    check_unchanged(target, model_class)
     return model_class
 
 
@@ -70,25 +89,16 @@ def _describe_failure(action: str, error: Exception) -> str:
     if isinstance(error, SyntaxError):
         location = f" at {error.filename}, line {error.lineno}"
     else:
-        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_user_file(frame.filename)]
+        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if is_user_file(frame.filename)]
         location = f" at {frames[-1].filename}, line {frames[-1].lineno}" if frames else ""
     message = " ".join(str(error).split())
     return f"{action} failed{location}: {type(error).__name__}{f': {message}' if message else ''}".rstrip(".") + "."
 
 
-def _is_user_file(name: str) -> bool:
-    """Return whether a file of a frame is code of the user: no library, and no part of eyechart or of Python."""
-    path = Path(name)
-    return not (name.startswith("<") or path.is_relative_to(Path(__file__).parents[1]) or _is_installed(path))
-
-
-def _is_installed(path: Path) -> bool:
-    """Return whether a path is below the folder of the installed packages or of the standard library."""
-    return not {"site-packages", "dist-packages"}.isdisjoint(path.parts) or path.is_relative_to(STANDARD_LIBRARY)
-
-
 def make(model_class: Any, spec: ModelSpec, supplied: Mapping[str, Any]) -> Any:
-    """Return an object of a class of the user, which gets the options of its specification as keyword arguments.
+    """Return a model of a class of the user, with a digest of all that its answers depend on as its `owner`.
+
+    The class gets the options of its specification as keyword arguments.
 
     An option is converted to the type that the parameter is annotated with, or to that of its default. A class also
     reads its options from `spec.options`; it then lists them in `declared_options`. A parameter such as `**_`, whose
@@ -104,6 +114,7 @@ def make(model_class: Any, spec: ModelSpec, supplied: Mapping[str, Any]) -> Any:
         ModelError: The class is abstract, or its constructor failed.
     """
     parameters = inspect.signature(model_class).parameters
+    _check_first_parameter(model_class, spec)
     rest = next((parameter.name for parameter in parameters.values() if parameter.kind is parameter.VAR_KEYWORD), "")
     named, known, types = named_parameters(model_class), option_names(model_class), _parameter_types(model_class)
     arguments: dict[str, Any] = {}
@@ -120,14 +131,57 @@ def make(model_class: Any, spec: ModelSpec, supplied: Mapping[str, Any]) -> Any:
             )
     context = {name: value for name, value in supplied.items() if name in named or rest}
     action = f"The constructor of {model_class.__name__}"
+    sources = source_files(model_class)
     try:
-        return model_class(spec, **context, **arguments)
+        with files_read(own_package(model_class)) as read, _fixed_random_numbers():
+            model = model_class(spec, **context, **arguments)
     except EyechartError:
         raise
     except ModuleNotFoundError as error:
         raise _missing_import(str(spec), action, error) from error
     except Exception as error:
-        raise ModelError(f"'{spec}': {_describe_failure(action, error)}") from error
+        wrong = isinstance(error, TypeError | AttributeError) and SPEC_IN_MESSAGE.search(str(error))
+        remedy = f" {SIGNATURE}" if wrong else ""
+        raise ModelError(f"'{spec}': {_describe_failure(action, error)}{remedy}") from error
+    files = _OPENED.setdefault(str(spec), set())
+    files |= read
+    model.made_from = spec
+    model.owner = find_owner(model, spec, sources, files)
+    model.late_files = watch_code(str(spec), sources, known_files(spec, model_class, sources, files))
+    return model
+
+
+def _check_first_parameter(model_class: Any, spec: ModelSpec) -> None:
+    """Raise SpecError for a constructor whose first parameter is an option: it would get the specification.
+
+    Such a parameter has a default, or the name of a given option.
+    """
+    first = next(iter(inspect.signature(model_class).parameters.values()), None)
+    if first is None or first.name in ("spec", "_") or first.kind in (first.VAR_POSITIONAL, first.VAR_KEYWORD):
+        return
+    if first.name in spec.options or first.default not in (first.empty, None):
+        raise SpecError(
+            f"'{spec}': the first parameter of the constructor of {model_class.__name__} is the option '{first.name}', "
+            f"and would get the specification. {SIGNATURE}"
+        )
+
+
+@contextmanager
+def _fixed_random_numbers() -> Iterator[None]:
+    """Draw the random numbers of torch as a new process does, so that random weights have one digest, and then go on.
+
+    A constructor often makes a network with random weights and reads its weights later.
+    """
+    torch = sys.modules.get("torch")
+    if torch is None:
+        yield
+        return
+    state = torch.get_rng_state()
+    torch.default_generator.manual_seed(SEED)
+    try:
+        yield
+    finally:
+        torch.set_rng_state(state)
 
 
 def option_names(model_class: Any) -> set[str]:
@@ -179,64 +233,3 @@ CONVERTERS: Mapping[type, tuple[Callable[[str], Any], str]] = {
     str: (str, "text"),
     Path: (Path, "a path"),
 }
-
-
-def find_owner(model_class: Any, spec: ModelSpec) -> str:
-    """Return a digest of the code of a class, its options and the files that they name.
-
-    Of a folder with many files, such as a data set, the first ones are read, and the others are known by their size.
-    """
-    facts = [str(spec), *_source_digests(model_class)]
-    for text in (*spec.arguments, *spec.options.values()):
-        path = Path(text or "no file").expanduser()
-        for number, file in enumerate(sorted(index for index in (path, *path.rglob("*")) if index.is_file())):
-            facts += [str(file), file_sha256(file) if number < MOST_FILES else str(file.stat().st_size)]
-    return sha256("\n".join(facts).encode(errors="surrogateescape")).hexdigest()
-
-
-def _source_digests(model_class: Any) -> list[str]:
-    """Return the digests of the modules of a class and of its base classes, with what these import from beside them.
-
-    Of installed packages, that of the class itself alone is read: the versions of libraries belong into the identity.
-    """
-    sources: set[Path] = set()
-    own = model_class.__module__.partition(".")[0]
-    for base in model_class.__mro__:
-        file = getattr(sys.modules.get(base.__module__), "__file__", None)
-        top = base.__module__.partition(".")[0]
-        if file and top != "eyechart" and (top == own or not _is_installed(Path(file))):
-            path = Path(file).resolve()
-            depth = len(base.__module__.split(".")) - (path.name != "__init__.py")
-            _collect_sources(path, path.parents[depth], own, sources)
-    return [sha256(path.read_bytes()).hexdigest() for path in sorted(sources)]
-
-
-def _collect_sources(file: Path, root: Path, own: str, sources: set[Path]) -> None:
-    """Add a file and all that it imports below a root to some sources; among installed packages, its own package."""
-    if file in sources or file.suffix != ".py" or not file.is_file():
-        return
-    sources.add(file)
-    for name in _imported_names(file, root):
-        if _is_installed(root) and name.partition(".")[0] != own:
-            continue
-        location = root.joinpath(*name.split("."))
-        for path in (location.with_suffix(".py"), location / "__init__.py"):
-            _collect_sources(path.resolve(), root, own, sources)
-
-
-def _imported_names(file: Path, root: Path) -> Iterator[str]:
-    """Yield the absolute names that a file imports: of modules, or of what is in them."""
-    try:
-        tree = ast.parse(file.read_bytes())
-    except (SyntaxError, ValueError):
-        return
-    package = file.parent.relative_to(root).parts
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            above = package[: len(package) - node.level + 1] if node.level else ()
-            base = [*above, *filter(None, [node.module])]
-            yield from (".".join([*base, alias.name]) for alias in node.names)
-            if base:
-                yield ".".join(base)

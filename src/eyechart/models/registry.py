@@ -222,9 +222,7 @@ def create_model(spec: ModelSpec, **options: Any) -> Any:
     if backend.is_built_in:
         model = _load(target, str(spec), lambda model_class: model_class(spec, **options))
     else:
-        model_class = own_class.load_class(target)
-        model = own_class.make(model_class, spec, options)
-        model.owner = own_class.find_owner(model_class, spec)
+        model = own_class.make(own_class.load_class(target), spec, options)
     if isinstance(model, types.Model):
         model.made_from = spec
     return model

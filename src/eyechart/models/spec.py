@@ -19,6 +19,7 @@ from eyechart.messages.suggestions import did_you_mean
 WHOLE = re.compile(r"(?P<head>[^\[\],=]+?)\s*(?:\[(?P<body>.*)\])?", re.DOTALL)
 NAMED = re.compile(r"(?P<alias>[^\[=]*)=(?P<spec>.*)", re.DOTALL)
 ALIAS = re.compile(r"[^\W_][\w.-]*")
+FILE = re.compile(r"(?P<folder>.*)/(?P<module>[^/:]+?)(?:\.py)?:(?P<name>[^\W\d]\w*)")
 OPTION = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*)\s*=\s*(?P<value>.*)", re.DOTALL)
 
 
@@ -137,6 +138,11 @@ def _canonical_spec(head: str, arguments: list[str], options: dict[str, str]) ->
         if OPTION.fullmatch(path):
             raise SpecError(f"The path '{path}' in clip[path=…] reads like an option. Write ./{path} instead.")
         return ModelSpec("open_clip", tuple([path, *arguments] if path else arguments), options)
+    if "/" in head and (file := FILE.fullmatch(head)):
+        raise SpecError(
+            f"The model '{head}' names a class in a file. Expected a module: run the command in the folder "
+            f"{file['folder']}, and write {file['module']}:{file['name']}[…]."
+        )
     if "/" in head:
         return ModelSpec("hf", (head, *arguments), options)
     return ModelSpec(head, tuple(arguments), options)

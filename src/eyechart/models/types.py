@@ -85,11 +85,14 @@ class Model(ABC):  # noqa: B024  # its interfaces have abstract methods
 
     `made_from` is the specification of a model that `registry.create_model` made: another process can make it again.
     `owner` says who alone uses the stored answers again, where the identity does not cover all that changes them: the
-    code, options and files of a class of the user, or a call of `evaluate` with an object in memory.
+    code, options, files and weights of a class of the user, or a call of `evaluate` with an object in memory.
     """
 
     made_from: ModelSpec | None = None
     owner: str = ""
+    late_files: set[str] | frozenset[str] = (
+        frozenset()
+    )  # that its code read while it answered; they are not in its identity
     declared_options: ClassVar[tuple[AnyOption, ...]] = ()  # the options that a specification may have
     batch_size: int = 1
     loads: int = 0  # how often the weights were read into memory so far: 0 or 1
@@ -100,8 +103,9 @@ class Model(ABC):  # noqa: B024  # its interfaces have abstract methods
     def identity(self) -> Identity:
         """The identity, found without loading weights into memory.
 
-        A class of the user need not have its own: `owner` identifies its code, options and files. Its own one adds what
-        these do not show, such as the version of a library or the weights that a program made.
+        A class of the user need not have its own: `owner` identifies its code, options, files, and the weights in its
+        attributes. Its own one adds what these do not show, such as the version of a library, or a file that it opens
+        only while it answers.
         """
         name = type(self).__name__
         backend = self.made_from.backend if self.made_from else "memory"

@@ -55,7 +55,8 @@ class MetricComparison:
 
     `lost` are the rows of samples that became wrong, `gained` is the number that became right, and `counts` are the n
     of both sides where they differ. `family` is one of `FAMILIES`: the first metric of a case is its primary one.
-    `unchanged_model` is set if weights, settings, machine and the number of samples are equal on both sides.
+    `unchanged_model` is set if weights, settings, machine and the number of samples are equal on both sides. For a
+    class without an identity of its own, code, options and files are equal, and `compares_weights` is not set.
     `effective_n` is n divided by the design effect of the changes. `changes` has the change of each image for a
     proportion or score, () for another metric. `evidence` is equal for numbers with the same evidence. `pooled` are the
     comparisons that are pooled in this one. `whole` is the comparison over all samples if this one is of a slice. A
@@ -79,6 +80,7 @@ class MetricComparison:
     counts: tuple[int, int] | None = None
     family: str = OTHER
     unchanged_model: bool = False
+    compares_weights: bool = True
     effective_n: float = float("nan")
     changes: "tuple[ClusterChanges, ...]" = field(default=(), repr=False)
     evidence: Collection[str] = ()
@@ -274,7 +276,9 @@ def _compare_all(before: Evidence, after: Evidence) -> Iterator[MetricComparison
             if comparison.family != SCORES:
                 comparison = replace(comparison, family=PRIMARY if is_primary else OTHER)
                 primary = primary and not is_primary
-            yield replace(comparison, unchanged_model=same_model and previous.n == metric.n)
+            unchanged = same_model and previous.n == metric.n
+            compares_weights = bool(after.environment.get("dtype", "unknown"))  # a class without an identity has none
+            yield replace(comparison, unchanged_model=unchanged, compares_weights=compares_weights)
 
 
 def missing_metrics(before: Evidence, after: Evidence) -> list[str]:

@@ -156,6 +156,7 @@ class SliceChanges:
             lost=tuple(self.lost_rows[self.lost_slices == index].tolist()),
             family=SLICES,
             unchanged_model=whole.unchanged_model,
+            compares_weights=whole.compares_weights,
             effective_n=nan,
             whole=whole,
         )

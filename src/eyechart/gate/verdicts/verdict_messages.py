@@ -158,7 +158,9 @@ def _describe_accuracy(verdicts: Sequence[Verdict]) -> str:
     better = f"improvement in {sum(v.improvement for v in primary)} of {count_of(len(cases), 'case')}; "
     start = f"{better if decision == IMPROVEMENT else ''}no regression"
     if all(verdict.limit == 0 for verdict in primary):
-        return f"{start}: the same weights gave the same answers" if primary else start
+        weights = all(verdict.comparison.compares_weights for verdict in primary)
+        same = "the same weights" if weights else "the same code, options and files"
+        return f"{start}: {same} gave the same answers" if primary else start
     margins = {verdict.rule.margin for verdict in primary if verdict.limit}
     if None in margins:
         return start

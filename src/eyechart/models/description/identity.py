@@ -56,6 +56,7 @@ class ModelDescription(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     head: tuple[int, bool] | None = None
     prices: Mapping[str, float] = {}
     note: str = ""
+    late_files: tuple[str, ...] = ()
     neighbours: _NeighboursDescription | None = None
 
 
@@ -78,6 +79,7 @@ def describe(model: Model) -> ModelDescription:
         head=(head.outputs, head.imagenet) if head else None,
         prices=dict(_describe_prices(model)),
         note=model.model_note,
+        late_files=tuple(sorted(model.late_files)),
         neighbours=_describe_neighbours(model) if isinstance(model, Neighbours) else None,
     )
 
@@ -101,6 +103,7 @@ class DescribedModel(Model):
         self.description = description
         self.made_from = parse_spec(description.spec)
         self.owner = description.owner
+        self.late_files = frozenset(description.late_files)
         self.batch_size = description.batch_size
         if description.neighbours:
             voting = description.neighbours

@@ -9,7 +9,6 @@ module is used as it is, on its device and in its precision. `evaluating` sets i
 import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cached_property
 from hashlib import sha256
@@ -31,6 +30,7 @@ from eyechart.models.runtime import torch_runtime
 from eyechart.models.spec import ModelSpec
 from eyechart.models.types import ADDRESS, Classifier, Floats, Head, Identity, ImageEncoder, Model, Neighbours
 from eyechart.models.weights import hub_files, weight_source
+from eyechart.models.weights.state_digests import module_sha256
 
 BACKEND = "memory"
 ACCEPTED = (
@@ -92,22 +92,6 @@ def _wrap_transformers(spec: ModelSpec, module: Any, processor: Any) -> Model:
     return _HfClassifierInMemory(spec, module, processor)
 
 
-def _state_sha256(module: Any) -> str:
-    """Return the sha256 of a module's state dict: names, types, shapes and bytes; tensors are hashed in threads."""
-
-    def hash_tensor(item: tuple[str, Any]) -> bytes:
-        import torch
-
-        name, tensor = item
-        digest = sha256(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
-        digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
-        return digest.digest()
-
-    tensors = [(name, value) for name, value in sorted(module.state_dict().items()) if hasattr(value, "detach")]
-    with ThreadPoolExecutor() as pool:
-        return sha256(b"".join(pool.map(hash_tensor, tensors))).hexdigest()
-
-
 def _describe_transform(transform: Any) -> str:
     """Return a text that identifies a transform: its `repr` and the source of the functions in it."""
     parts = [transform, *getattr(transform, "transforms", ())]
@@ -146,7 +130,7 @@ class InMemory(Model):
         return Identity(
             backend=BACKEND,
             name=self.spec.arguments[0],
-            weights_sha256=_state_sha256(self.module),
+            weights_sha256=module_sha256(self.module),
             dtype=self.dtype,
             device=self.device.partition(":")[0],
             processor={
