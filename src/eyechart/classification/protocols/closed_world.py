@@ -185,9 +185,11 @@ def parse_name(context: Context, text: str, parser: str) -> int | None:
     if parser == "authors":
         return compat.parse_authors_name(text, context.candidate_names)
     result = class_name.parse(text, context.candidate_names)
-    exact = int(match_exactly([text], context.candidate_names)[0])
     index = result.strict if parser == "strict" else result.lenient
-    return index if index is not None else exact if exact >= 0 else None
+    if index is None:
+        exact = int(match_exactly([text], context.candidate_names)[0])
+        return exact if exact >= 0 else None
+    return index
 
 
 def _parse_id(context: Context, text: str, parser: str) -> int | None:
