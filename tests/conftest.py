@@ -77,7 +77,7 @@ LONG = (
     *("tests/annotation", "tests/end_to_end", "tests/page"),
     *("tests/plugin/faults/test_pools", "tests/plugin/test_no_change", "tests/tables/every", "tests/unit/test_hf"),
 )
-LATER = ("tests/annotation/test_browser", "tests/end_to_end/test_oodbench", "tests/page/test_kinds")  # those others
+LATER = ("tests/annotation/test_browser", "tests/end_to_end/test_oodbench", "tests/page/test_samples")  # those others
 
 
 def runs_tests(config: pytest.Config) -> bool:

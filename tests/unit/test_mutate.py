@@ -88,7 +88,7 @@ def test_the_tests_of_a_module_are_the_nearest_first(mutate) -> None:
         path.name for path in mutate.find_tests(Path("src/eyechart/gate/verdicts/verdict_messages.py"), root, False)
     ]
     assert messages[0] == "test_verdict_messages.py"
-    assert {"test_compare.py", "test_margins.py", "test_page_link.py"} <= {*messages}
+    assert {"test_compare_metrics.py", "test_margins.py", "test_page_link.py"} <= {*messages}
     assert "test_evidence.py" not in messages
     sessions = Path("tests/properties/test_significance_sessions.py")
     assert sessions in mutate.find_tests(Path("src/eyechart/statistics/significance.py"), root, False)
