@@ -57,7 +57,12 @@ def test_the_status_tells_what_cannot_be_compared(
     assert main(["compare", before, short]) == 2
     renamed = import_files("inspect", FILES / "before.eval", "--model=other")
     assert main(["compare", before, renamed, "--check"]) == ABSENT
-    assert "have no case in common" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "have no case in common" in said
+    assert (
+        "The models have different names: shapes and other. Compare two models with --models 'shapes' 'other'" in said
+    )
+    assert "prompts" not in said
     log = json.loads((FILES / "epochs.json").read_bytes())
     log["results"]["scores"].pop()
     (tmp_path / "fewer.json").write_text(json.dumps(log), encoding="utf-8")

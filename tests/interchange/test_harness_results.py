@@ -201,3 +201,11 @@ def test_a_printed_text_is_no_number(changed: Any) -> None:
     (case,) = read_harness(LM_EVAL, [path])
     assert [metric.name for metric in case.metrics] == ["acc"]
     assert case.notes == ("acc_norm is left out: the tool printed no number for it",)
+
+
+def test_a_file_of_samples_that_was_cut_is_refused(changed: Callable[[Change], Path]) -> None:
+    def cut(lines: list[dict[str, Any]], results: dict[str, Any]) -> None:
+        del lines[60:]
+
+    with pytest.raises(DataError, match=r"^60 of 120 samples are in the file \S+ Expected all that the tool asked"):
+        list(read_harness(LM_EVAL, [changed(cut)]))

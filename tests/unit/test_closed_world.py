@@ -133,6 +133,16 @@ def test_one_image_needs_no_key(sit: Any, talker: Any, text: str, index: int, ki
     assert (found(said), said.texts.out_of_prompt, said.unparsed) == ([index], (kind,), frozenset())
 
 
+@pytest.mark.parametrize(("outside", "noted"), [(0, False), (1, False), (2, True), (10, True)])
+def test_a_large_share_of_answers_that_are_no_class_name_is_noted(
+    sit: Any, talker: Any, outside: int, noted: bool
+) -> None:
+    words = {number: "It is either a cat or a dog" if number < outside else "cat" for number in range(10)}
+    said = ClosedWorld().predict(sit(talker(by_key(words)), [0] * 10))
+    note = f"{outside} of 10 answers are none of the class names and count as wrong, such as '{words[0]}'."
+    assert [*said.notes()] == [note] * noted
+
+
 @pytest.mark.parametrize(
     "text",
     [

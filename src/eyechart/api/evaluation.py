@@ -44,6 +44,11 @@ from eyechart.protocol.registry import add_protocol, get_protocol, protocol_targ
 from eyechart.results.records import PASSED, Record
 from eyechart.results.run_folder import RunFolder, describe_environment, read_git_commit
 
+KNN_HINT = (
+    "For an image encoder, that is knn[ENCODER,k=11,support=BENCHMARK/SPLIT], such as "
+    "knn[open_clip[toybox-clip],support=imagenet/sample-near]; an encoder in memory is one as a class in a module: "
+    "knn[my_module:MyEncoder[],support=BENCHMARK/SPLIT]. "
+)
 IN_MEMORY = "data/in-memory"  # the name of data without one
 Benchmark = Callable[[Evaluate[Any]], object]
 
@@ -225,6 +230,7 @@ def _plan_cases(
             raise ModelError(
                 f"{subject.spec.name} offers {', '.join(sorted(subject.capabilities))}. The protocol {word} needs "
                 f"{' or '.join(protocol_object.requires)}: choose another protocol or model. "
+                f"{KNN_HINT if 'neighbours' in protocol_object.requires else ''}"
                 f"{scoring_obstacle(subject.spec) if needs_scores else ''}".rstrip()
             )
         requested = _requested_options(protocol_object, options, single=len(names) == 1)

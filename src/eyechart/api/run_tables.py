@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 from msgspec.structs import asdict
 
-from eyechart.errors import SpecError
+from eyechart.errors import ReportError, SpecError
 from eyechart.files.folders import STORE, report_folder, run_folder
 from eyechart.gate.slices.slice_tests import decide_slices
 from eyechart.gate.verdicts.decide import DEFAULT_RULE, REGRESSION, Rule, session_verdict
@@ -176,11 +176,22 @@ def load_run(*folders: Path | str, store: Path | str = STORE) -> EvaluationRun:
         The run.
 
     Raises:
-        ReportError: If a folder has no records.
+        ReportError: If a folder has no records, or an argument is no path.
     """
-    run = EvaluationRun(tuple(map(Path, folders)), Path(store))
+    paths = [_run_path(folder, "load_run(A, B)") for folder in folders]
+    run = EvaluationRun(tuple(paths), Path(store))
     _ = run.loaded
     return run
+
+
+def _run_path(folder: object, call: str) -> Path:
+    """Return the path of a run; raise ReportError for anything but a path. `call` is a right call."""
+    if isinstance(folder, str | Path):
+        return Path(folder)
+    raise ReportError(
+        f"A run is given as the path of its folder, such as reports/runs/latest. Got a value of the type "
+        f"{type(folder).__name__}. Several runs are several arguments: {call}."
+    )
 
 
 @dataclass(frozen=True)
@@ -261,7 +272,7 @@ def compare(
     if after is None and models is None:
         raise SpecError("compare takes two runs, or one and two of its models: models=(SPEC, SPEC).")
     runs = [side for side in (before, after) if side is not None]
-    folders = [side.folder if isinstance(side, EvaluationRun) else Path(side) for side in runs]
+    folders = [side.folder if isinstance(side, EvaluationRun) else _run_path(side, "compare(A, B)") for side in runs]
     sides = match_runs(folders) if models is None else match_models(folders, models)
     rule = Rule(alpha, max_drop, margin)
     return Comparison(sides, compare_cases(common_cases(sides), rule, sides.folders), rule)

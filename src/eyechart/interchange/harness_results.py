@@ -146,6 +146,7 @@ def read_samples(harness: _Harness, path: Path) -> ImportedCase:
                 )
             ),
             libraries=_read_versions(results),
+            expected=effective,
             limit=effective if effective != counts.get("original") else None,
             seconds=results.total_evaluation_time_seconds or 0.0 if len(results.results) == 1 else 0.0,
             notes=tuple(notes),

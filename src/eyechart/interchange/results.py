@@ -76,7 +76,8 @@ class ImportedCase:
 
     `source` is the file, `tool` the name of the tool, which is the protocol of the record. `model` is the tool's name
     of the model, `alias` its name in cases if it has another one. `settings` are those that the answers depend on.
-    `limit` is the number of samples if the tool was asked to use a part of them.
+    `limit` is the number of samples if the tool was asked to use a part of them, `expected` the number that it says it
+    asked, None if it does not say.
     """
 
     tool: str
@@ -90,6 +91,7 @@ class ImportedCase:
     settings: Mapping[str, str] = field(default_factory=dict)
     libraries: Mapping[str, str] = field(default_factory=dict)
     limit: int | None = None
+    expected: int | None = None
     seconds: float = 0.0
     usage: UsageRecord | None = None
     notes: tuple[str, ...] = ()
@@ -115,7 +117,8 @@ class ImportedCase:
 def check_case(case: ImportedCase) -> ImportedCase:
     """Return a case with sorted answers and without metrics that are no means of its samples, which notes name.
 
-    Raises DataError if there are no answers, two of one sample and epoch, or no metric with a value for each sample.
+    Raises DataError if there are no answers, fewer than the tool asked, two of one sample and epoch, or no metric with
+    a value for each sample.
     """
     if not case.answers:
         raise DataError(
@@ -129,6 +132,11 @@ def check_case(case: ImportedCase) -> ImportedCase:
                 "remove one of them."
             )
         known.add((answer.key, answer.epoch))
+    if case.expected is not None and len(case.samples) < case.expected:
+        raise DataError(
+            f"{len(case.samples):,} of {case.expected:,} samples are in the file {case.source}. Expected all that "
+            "the tool asked: copy the whole file, or run the tool again."
+        )
     used = [_finite_metric(metric) for metric in case.metrics]
     notes = [contradiction for metric in used if (contradiction := metric.contradiction())]
     notes += [f"{metric.name} is left out: it has no number for any sample" for metric in used if not metric.values]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eyechart.classification.answers.out_of_prompt import out_of_prompt_note
 from eyechart.classification.answers.reliability_curves import reliability_rows, threshold_rows
 from eyechart.classification.answers.sample_columns import format_classes, format_outcomes, format_scores, join_texts
 from eyechart.classification.best_classes import TOP, BestClasses
@@ -191,6 +192,7 @@ class Classification(Predictions):
         if unparsed := sum(len(epoch.unparsed) for epoch in self.epochs) - cut:
             yield f"{unparsed} of {self.describe_count()} got an answer that could not be parsed."
         yield from truncation_note(cut, self.describe_count())
+        yield from out_of_prompt_note(self.epochs)
         for epoch in self.epochs:
             yield from epoch.rank_notes()
         yield from self.epochs[0].batch_notes

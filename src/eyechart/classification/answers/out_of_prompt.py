@@ -3,9 +3,10 @@
 Source: arXiv 2603.06578, Tables 5, 15 and 16.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Literal
+from textwrap import shorten
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,8 @@ from eyechart.parsers.abstention import is_abstention, lowercase_words
 
 Kind = Literal["Partial", "IN", "Abstain", "Wrong"]
 KINDS_OUT_OF_PROMPT: tuple[Kind, ...] = ("Partial", "IN", "Abstain", "Wrong")
+LARGE_SHARE = 0.2  # of answers out of the prompt, from which on a note counts them
+SHOWN_LETTERS = 60  # of an answer in the note
 
 
 def match_exactly(answers: Sequence[str], names: Sequence[str]) -> NDArray[np.int64]:
@@ -76,3 +79,18 @@ def _kind(answer: str, sets: Iterable[frozenset[str]], known: set[str]) -> Kind:
 def _first(names: tuple[str, ...]) -> Mapping[str, int]:
     """Return the first class of each normalised name."""
     return {normalise_text(name): index for index, name in reversed([*enumerate(names)])}
+
+
+def out_of_prompt_note(epochs: Iterable[Any]) -> Iterator[str]:
+    """Yield how many answers are none of the class names, with one of them, if they are a large share.
+
+    Args:
+        epochs: The predictions (`ClassPredictions`) of each epoch.
+    """
+    listed = [epoch for epoch in epochs if epoch.texts is not None and epoch.texts.out_of_prompt is not None]
+    pairs = [pair for epoch in listed for pair in zip(epoch.texts.completions, epoch.texts.out_of_prompt, strict=True)]
+    outside, answered = [text for text, kind in pairs if kind], sum(int(epoch.answered.sum()) for epoch in listed)
+    if outside and len(outside) >= LARGE_SHARE * answered:
+        what = "are mapped to a class" if listed[0].texts.is_mapped else "count as wrong"
+        example = shorten(outside[0], SHOWN_LETTERS, placeholder="…")
+        yield f"{len(outside):,} of {answered:,} answers are none of the class names and {what}, such as '{example}'."

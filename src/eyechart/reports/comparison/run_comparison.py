@@ -9,7 +9,7 @@ from eyechart.errors import NotComparableError, ReportError, SpecError
 from eyechart.files.folders import evidence_folder
 from eyechart.gate.baselines.stored_cases import Cases, is_run, read_cases, source_names
 from eyechart.gate.verdicts.decide import DEFAULT_RULE, Rule, Verdict
-from eyechart.gate.verdicts.verdict_messages import describe_pooled
+from eyechart.gate.verdicts.verdict_messages import describe_pooled, join_names
 from eyechart.messages.suggestions import did_you_mean
 from eyechart.models.spec import parse_spec
 from eyechart.reports.comparison.verdict_cells import (
@@ -189,10 +189,27 @@ def common_cases(sides: MatchedSides) -> Pairs:
         labels = [", ".join(map(case_label, sorted(side))) for side in (sides.before, sides.after)]
         raise NotComparableError(
             f"{sides.names[0]} and {sides.names[1]} have no case in common: {labels[0]} on one side, {labels[1]} on "
-            "the other. Compare runs with the same prompts; name two models of one run or of two with --models SPEC "
-            "SPEC, or in Python with models=(SPEC, SPEC)."
+            f"the other. {_explain_no_common_case(sides)}"
         )
     return pairs
+
+
+def _explain_no_common_case(sides: MatchedSides) -> str:
+    """Return what differs between the cases of both sides, with the remedy: models first, then splits, then prompts."""
+    old, new = (
+        list(dict.fromkeys(evidence.model for evidence in side.values())) for side in (sides.before, sides.after)
+    )
+    if not {*old} & {*new}:
+        return (
+            f"The models have different names: {join_names(old)} and {join_names(new)}. Compare two models with "
+            f"--models '{old[0]}' '{new[0]}', or in Python with models=('{old[0]}', '{new[0]}'); or give both "
+            "runs one name: --eye-model=NAME=SPEC."
+        )
+    splits = [{"/".join(case.split("/")[:2]) for case, _ in side} for side in (sides.before, sides.after)]
+    if not splits[0] & splits[1]:
+        return "Compare runs on the same splits."
+    protocols = [{protocol for _, protocol in side} for side in (sides.before, sides.after)]
+    return f"Compare runs with the same {'prompts and options' if protocols[0] & protocols[1] else 'protocols'}."
 
 
 def missing_cases(sides: MatchedSides) -> list[Key]:
