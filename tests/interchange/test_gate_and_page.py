@@ -42,6 +42,7 @@ def test_the_status_of_a_comparison_is_that_of_the_gate(
     before, after = pair
     assert main(["compare", after, before, "--check"]) == 0  # an improvement
     assert main(["compare", before, before, "--check", "--margin=0.001"]) == INCONCLUSIVE
+    assert "is inconclusive.\n" in capsys.readouterr().err
     both = import_files("inspect", FILES / "before.eval", FILES / "epochs.json", "--model=shapes")
     assert main(["compare", both, before, "--check"]) == ABSENT
 

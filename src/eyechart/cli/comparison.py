@@ -80,11 +80,12 @@ def compare(
 
 
 def _gate_status(sides: "MatchedSides", result: "RunComparison", margin: float | None) -> int:
-    """Return the exit status of the gate for a comparison, 0 if nothing is wrong."""
+    """Return the exit status of the gate for a comparison, 0 if nothing is wrong; print why a case is undecided."""
     from eyechart.gate.comparison.compare_metrics import missing_metrics
     from eyechart.gate.verdicts.decide import INCONCLUSIVE as UNDECIDED
     from eyechart.gate.verdicts.decide import REGRESSION as LOSS
     from eyechart.gate.verdicts.decide import session_verdict
+    from eyechart.gate.verdicts.verdict_messages import describe_undecided
     from eyechart.plugins.exit_codes import ABSENT, INCONCLUSIVE, REGRESSION
     from eyechart.reports.comparison.run_comparison import missing_cases
 
@@ -95,6 +96,9 @@ def _gate_status(sides: "MatchedSides", result: "RunComparison", margin: float |
         status = ABSENT
     elif verdict == UNDECIDED and margin is not None:
         status = INCONCLUSIVE
+        for undecided in result.every:
+            if undecided.comparison.primary and undecided.inconclusive:
+                print(f"{PROGRAM}: {describe_undecided(undecided)}", file=sys.stderr)
     return status
 
 
