@@ -113,7 +113,7 @@ def test_less_is_better_where_it_is(run):
 
 def test_ranks_are_explained(run):
     (board,) = boards(run(CHAIN), alpha=0.01)
-    assert "p < 0.01, two-sided, over the same samples, after Holm's correction" in board.notes[0]
+    assert "p below 0.01, two-sided, over the same samples, after Holm's correction" in board.notes[0]
 
 
 def test_published_numbers_stand_beside(run):

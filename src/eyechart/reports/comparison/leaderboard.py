@@ -161,7 +161,7 @@ def _leaderboard_notes(alpha: float, ranked: RankedMetric, ranks: Sequence[Ranke
     better = "Lower" if any(rank.model.metric.higher_is_better is False for rank in ranks) else "Higher"
     yield (
         "Brackets: 95 % intervals. A model shares the rank above unless it is worse than the best of that rank with "
-        f"p below {alpha:g}, two-sided, over the same samples, after Holm's correction over all pairs of models here; then "
+        f"p below {alpha:g}, two-sided, over the same samples, after Holm's correction over all pairs of models; then "
         f"its own rank begins. {better} is better. Δ: the change from the model that it is compared with."
     )
 
