@@ -92,7 +92,7 @@ def test_the_same_weights_and_answers_are_no_regression(run_replay: Callable[...
     run_replay(0, "--eye-update-baseline")
     result = run_replay(0, "--eye-margin=0.01", "--eye-strict")
     assert result.ret == 0
-    assert "gate: no regression: the same weights gave the same answers" in result.stdout.str()
+    assert "gate: no regression: the same code, options and files gave the same answers" in result.stdout.str()
 
 
 @pytest.mark.parametrize(("given", "sentence"), [("0", "must be above 0. Got '0' instead"), ("1", "below 0.5. Got")])

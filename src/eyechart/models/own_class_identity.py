@@ -30,7 +30,6 @@ WEIGHTS = frozenset({
     ".bin", ".ckpt", ".engine", ".gguf", ".h5", ".hdf5", ".joblib", ".keras", ".npy", ".npz", ".onnx", ".pb", ".pickle",
     ".pkl", ".pt", ".pt2", ".pth", ".safetensors", ".tar", ".tflite", ".torchscript", ".ubj",
 })  # fmt: skip
-NAMED_FILES = WEIGHTS | {".json", ".toml", ".yaml", ".yml"}  # what a text in the code may name
 
 
 class _Imported(NamedTuple):
@@ -77,9 +76,10 @@ def check_unchanged(target: str, model_class: Any) -> None:
 
 def describe_late_files(model: Model) -> str:
     """Return a sentence about the files that a model read only while it answered, "" if there are none."""
-    if not model.late_files:
+    files = sorted(name for name in model.late_files if Path(name).is_file())
+    if not files:
         return ""
-    first, *others = sorted(model.late_files)
+    first, *others = files
     more = f" and {count_of(len(others), 'other file')}" if others else ""
     return (
         f"the class opened {first}{more} only while it answered. Stored answers are used again even if this changes. "
@@ -144,7 +144,7 @@ def _named_paths(spec: ModelSpec, model_class: Any) -> list[Path]:
 
 
 def _texts_that_are_files(sources: Collection[Path]) -> set[Path]:
-    """Return the files of weights and settings, and the folders of weights, that texts in source files name.
+    """Return the files and folders of weights that texts in source files name.
 
     A path is relative to the working folder, or to the folder of the source file.
     """
@@ -163,9 +163,9 @@ def _texts_that_are_files(sources: Collection[Path]) -> set[Path]:
 
 
 def _model_files(path: Path) -> list[Path]:
-    """Return a file of weights or settings, or the files of a folder that holds weights; else nothing."""
+    """Return a file of weights, or the files of a folder that holds weights; else nothing."""
     try:
-        if path.suffix.lower() in NAMED_FILES and path.is_file():
+        if path.suffix.lower() in WEIGHTS and path.is_file():
             return [path]
         if path.is_dir() and any(file.suffix.lower() in WEIGHTS for file in path.iterdir() if file.is_file()):
             return _files_below(path)

@@ -44,6 +44,11 @@ TOGETHER = {
     SCORES: "all proper scores of the session",
     SLICES: "all slices of the session",
 }
+SAME_MODEL = {
+    frozenset({True}): "the same weights",
+    frozenset({False}): "the same code, options and files",
+    frozenset({True, False}): "the same weights, or the same code, options and files,",
+}  # by whether the comparisons compare weights
 LIKELY = 0.05  # a loss with a p-value below it is no reason to accept a larger margin
 
 
@@ -158,9 +163,8 @@ def _describe_accuracy(verdicts: Sequence[Verdict]) -> str:
     better = f"improvement in {sum(v.improvement for v in primary)} of {count_of(len(cases), 'case')}; "
     start = f"{better if decision == IMPROVEMENT else ''}no regression"
     if all(verdict.limit == 0 for verdict in primary):
-        weights = all(verdict.comparison.compares_weights for verdict in primary)
-        same = "the same weights" if weights else "the same code, options and files"
-        return f"{start}: {same} gave the same answers" if primary else start
+        kinds = {verdict.comparison.compares_weights for verdict in primary}
+        return f"{start}: {SAME_MODEL[frozenset(kinds)]} gave the same answers" if primary else start
     margins = {verdict.rule.margin for verdict in primary if verdict.limit}
     if None in margins:
         return start
