@@ -17,7 +17,11 @@ def test_one_file_has_the_summary_the_samples_and_their_images(studio: Any, open
     assert notes == ["This file has no published figures; the page in a folder has them."]
     assert path.stat().st_size < 5_000_000
     driver = opened(path)
-    assert driver.page.locator(".gate-line").inner_text().startswith("≷ 3 models on imagenet/sample share")
+    assert (
+        driver.page.locator(".gate-line")
+        .inner_text()
+        .startswith("≷ 3 models on imagenet/sample (supervised, CW, zero_shot) share")
+    )
     driver.page.locator(".ranks").get_by_role("link", name="timm").click()
     driver.page.locator(".cards img").first.wait_for()
 
