@@ -11,7 +11,7 @@ from xdist.scheduler import LoadScheduling, LoadScopeScheduling
 from .cases import find_case
 
 
-class _ModelScheduling(LoadScopeScheduling):  # type: ignore[misc]
+class ModelScheduling(LoadScopeScheduling):  # type: ignore[misc]
     """Sends all cases of a model to one worker; any other test has its own scope."""
 
     def _split_scope(self, nodeid: str) -> str:
@@ -30,11 +30,11 @@ class _ModelScheduling(LoadScopeScheduling):  # type: ignore[misc]
         return died_of
 
 
-def schedule_by_model(scheduling: LoadScheduling, tests: Sequence[str]) -> LoadScheduling | _ModelScheduling:
+def schedule_by_model(scheduling: LoadScheduling, tests: Sequence[str]) -> LoadScheduling | ModelScheduling:
     """Return a scheduler by model with the workers of `scheduling` if a test is a case, else `scheduling`."""
     if not any(find_case(scheduling.config, nodeid) for nodeid in tests):
         return scheduling
-    by_model = _ModelScheduling(scheduling.config, scheduling.log)
+    by_model = ModelScheduling(scheduling.config, scheduling.log)
     for node in scheduling.nodes:
         by_model.add_node(node)
     return by_model

@@ -26,7 +26,7 @@ from eyechart.models.chat.prompt_forms import FORMS
 from eyechart.models.packaged import PACKAGED_MODELS
 from eyechart.models.registry import BUILT_IN
 from eyechart.protocol.prompts import FOLDER as PROMPTS
-from eyechart.protocol.registry import get_protocol, protocol_targets
+from eyechart.protocol.registry import get_protocol, list_protocols
 from eyechart.results import glossary
 from eyechart.results.records import OutcomeCounts
 from eyechart.statistics.noninferiority import samples_for_margin
@@ -193,8 +193,7 @@ def describe_command(described: click.Command, context: click.Context, level: in
 def protocols() -> Iterator[str]:
     """Yield a section for each protocol: what it does, its requirements, source and options."""
     published = {(setting.protocol, setting.option): setting.values for setting in read_preset("paper").settings}
-    studies = {name: target.split(".")[1] for name, target in protocol_targets().items()}
-    for name in sorted(studies, key=lambda name: (studies[name], get_protocol(name).order)):
+    for name in list_protocols():
         protocol = get_protocol(name)
         yield f"### {name}\n"
         yield f"{first_sentence(type(protocol))}\n"

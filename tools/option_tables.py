@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from pkgutil import resolve_name
 
-from eyechart.protocol.registry import get_protocol, protocol_targets
+from eyechart.protocol.registry import get_protocol, list_protocols
 
 EVERYDAY, ADVANCED = (  # by name, since the folder plugins/ is the package eyechart.plugins only when it is installed
     resolve_name(f"eyechart.plugins.options:{name}") for name in ("EVERYDAY", "ADVANCED")
@@ -41,7 +41,7 @@ def suite_tables() -> Iterator[str]:
 
 def protocol_tables() -> Iterator[str]:
     """Yield a table for each protocol that has options."""
-    for name in protocol_targets():
+    for name in list_protocols():
         if options := get_protocol(name).options:
             yield f"### {name}\n"
             yield from table(

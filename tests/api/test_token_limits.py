@@ -50,7 +50,7 @@ def lengths_in_keys(store: Path) -> set[int]:
 
 
 def test_every_protocol_of_text_has_the_option() -> None:
-    assert [name for name in protocol_targets() if MAX_TOKENS in get_protocol(name).options] == [*USUAL]
+    assert {name for name in protocol_targets() if MAX_TOKENS in get_protocol(name).options} == {*USUAL}
 
 
 @pytest.mark.parametrize("protocol", USUAL)

@@ -11,6 +11,7 @@ pytestmark = pytest.mark.deep
 ALLOWED = {
     "eyechart",
     "eyechart.fixtures",
+    "eyechart.files",
     "eyechart.files.folders",
     "eyechart.plugins",
     "eyechart.version",

@@ -69,10 +69,10 @@ def protocols(names: Sequence[str]) -> None:
     where they differ.
     """
     from eyechart.evaluation.presets import read_preset
-    from eyechart.protocol.registry import get_protocol, protocol_targets
+    from eyechart.protocol.registry import get_protocol, list_protocols
 
     published = {(setting.protocol, setting.option): setting.values for setting in read_preset("paper").settings}
-    for name in names or protocol_targets():
+    for name in names or list_protocols():
         protocol = get_protocol(name)
         source = f" Source: {protocol.source}." if protocol.source else ""
         click.echo(f"{name}: {_first_sentence(type(protocol))} Needs {' or '.join(protocol.requires)}.{source}")

@@ -11,6 +11,7 @@ Classes are imported on first use.
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import entry_points
+from math import inf
 from pkgutil import resolve_name
 from typing import Any
 
@@ -37,6 +38,16 @@ def protocol_targets() -> Mapping[str, str]:
                 "Uninstall one, or rename its entry point."
             )
     return names
+
+
+def list_protocols() -> list[str]:
+    """Return the names of all registered protocols: those of a package together, in their order in tables."""
+
+    def position(name: str) -> tuple[str, float]:
+        package = ".".join(protocol_targets()[name].split(".")[:2])
+        return package, get_protocol(name).order or inf
+
+    return sorted(protocol_targets(), key=position)
 
 
 def get_protocol(name: str) -> Protocol[Predictions]:

@@ -24,7 +24,7 @@ import os
 import signal
 from pathlib import Path
 
-from eyechart.inference import store
+from eyechart.inference.store import entries
 
 STAGE, AT = os.environ["DIES"].split(":")
 reached = []
@@ -34,7 +34,7 @@ def come_to(stage, which=None):
     if stage == STAGE and AT == (which or str(reached.count(stage))):
         os.kill(os.getpid(), signal.SIGKILL)
 
-def append(self, header, payload, old=store.Writer.append):
+def append(self, header, payload, old=entries.Writer.append):
     come_to("before writing")
     file = self.open_part()
     if STAGE == "writing" and AT == str(reached.count("before writing")):
@@ -44,18 +44,18 @@ def append(self, header, payload, old=store.Writer.append):
     old(self, header, payload)
     come_to("written")
 
-def replace(self, ordered, old=store.Writer.replace):
+def replace(self, ordered, old=entries.Writer.replace):
     if STAGE == "drafting":
         (self.folder / f"{AT}.{os.getpid()}").write_bytes(b"EYE1 half")
-    come_to("drafting", store.FIRST)
+    come_to("drafting", entries.FIRST)
     old(self, ordered)
-    come_to("put in place", store.FIRST)
+    come_to("put in place", entries.FIRST)
 
 def unlink(path, old=Path.unlink, **how):
     come_to("dropping", path.name)
     old(path, **how)
 
-store.Writer.append, store.Writer.replace, Path.unlink = append, replace, unlink
+entries.Writer.append, entries.Writer.replace, Path.unlink = append, replace, unlink
 """
 EARLY = ("made", "sent", "before writing", "writing", "written")
 LATE = [("drafting", "00000.part"), ("put in place", "00000.part"), ("dropping", "00001.part")]
