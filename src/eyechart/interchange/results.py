@@ -187,7 +187,7 @@ def set_direction(case: ImportedCase, lower: Collection[str]) -> ImportedCase:
 def _natural_order(key: str) -> list[tuple[int, int, str]]:
     """Return what keys are sorted by: numbers within them by value.
 
-    >>> sorted(["s-10", "s-9", "a"], key=natural_order)
+    >>> sorted(["s-10", "s-9", "a"], key=_natural_order)
     ['a', 's-9', 's-10']
     """
     return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in DIGITS.split(key) if part]

@@ -149,7 +149,7 @@ def _degradation_notes(page: Page) -> Iterator[str]:
     """Yield the trends and the explanation of Figure 11."""
     cells = degradation_cells(page)
     trends = {head: fit_degradation(page, cells, head) for head in DELTAS.values()}
-    yield from (f"_Trend of {head}, x = 1 for the first model: {curve}." for head, curve in trends.items() if curve)
+    yield from (f"Trend of {head}, x = 1 for the first model: {curve}." for head, curve in trends.items() if curve)
     yield BOOTSTRAP.format("images with all their pairs")
     yield f"n: answers to both sets. {SHUFFLED}"
 
