@@ -7,6 +7,7 @@ import pytest
 
 from eyechart.reports.overview.write_overview import AGGREGATE, aggregate, stderr, write_overview
 from eyechart.reports.runs import load
+from eyechart.results.glossary import is_counted, is_percent
 from eyechart.results.records import Metric, read_run
 
 CLIP = "ViT-B-32/laion2b_s34b_b79k"
@@ -90,8 +91,9 @@ def test_the_overview_is_written_in_three_forms(run_folder, tmp_path):
 def test_the_overview_holds_every_number_with_its_n_and_interval(run_folder, tmp_path):
     text = write_overview(load([run_folder]), tmp_path)
     for metric in (m for record in read_run(run_folder).records for m in record.metrics if m.n):
-        low, high = (100 * end for end in metric.ci)
-        assert f"{100 * metric.value:.2f} [{low:.2f}, {high:.2f}] n={metric.n}" in text
+        share = is_percent(metric.name, metric.value, counted=is_counted(metric.ci_method))
+        numbers = [f"{100 * number:.2f}" if share else f"{number:.4f}" for number in (metric.value, *metric.ci)]
+        assert "{} [{}, {}]".format(*numbers) + f" n={metric.n}" in text
 
 
 def test_an_overview_without_a_second_ground_truth_has_the_rest(make_run, tmp_path):
