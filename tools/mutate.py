@@ -166,8 +166,8 @@ def _test_unchanged(tree: Path, paths: Sequence[Path], tests: Sequence[Path], op
     status = run_tests(tree, [], tests, plugin, options)
     if status and not plugin.failed:
         broken += map(str, tests)  # nothing ran
-    indices = {name: getattr(module, "__file__", None) or "" for name, module in sys.modules.items()}
-    installed = [name for name, index in indices.items() if "site-packages" in index]
+    locations = {name: getattr(module, "__file__", None) or "" for name, module in sys.modules.items()}
+    installed = [name for name, location in locations.items() if "site-packages" in location]
     measured = {"seconds": plugin.seconds, "failed": [*broken, *plugin.failed], "installed": installed}
     (tree / MEASURED).write_text(json.dumps(measured), encoding="utf-8")
 

@@ -278,9 +278,9 @@ def test_weights_that_are_trained_anew_into_the_same_file_answer_anew(
 GAIN = 1.0
 
 
-@pytest.mark.parametrize("index", ["attribute", "closure", "global", "method", "flag"])
+@pytest.mark.parametrize("location", ["attribute", "closure", "global", "method", "flag"])
 def test_stored_answers_of_a_changed_object_in_memory_are_not_used(
-    evaluate: Evaluate, pets: Path, index: str, monkeypatch: pytest.MonkeyPatch
+    evaluate: Evaluate, pets: Path, location: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither the state dict nor the `repr` of the module or of its transform shows these changes."""
 
@@ -294,13 +294,13 @@ def test_stored_answers_of_a_changed_object_in_memory_are_not_used(
     module.negative = False
     module.register_forward_hook(lambda module, _, output: -output if module.negative else output)
     before = accuracy(evaluate((module, transform), pets, protocol="supervised"))
-    if index == "attribute":
+    if location == "attribute":
         transform.gain = -1.0
-    elif index == "closure":
+    elif location == "closure":
         closed = -1.0
-    elif index == "global":
+    elif location == "global":
         monkeypatch.setitem(globals(), "GAIN", -1.0)
-    elif index == "method":
+    elif location == "method":
         forward = module.forward
         module.forward = lambda batch: -forward(batch)
     else:

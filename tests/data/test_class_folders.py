@@ -70,9 +70,9 @@ def refusal(folder: Path) -> str:
 )  # fmt: skip
 def test_folders_of_systems_are_no_classes_splits_or_benchmarks(fill: Fill, name: str) -> None:
     folder = fill("blue/0.png", "red/0.png")
-    for index in (folder, folder.parent, folder.parent.parent, folder / "red"):
-        (index / name / "red").mkdir(parents=True)
-        (index / name / "red" / "0.png").write_bytes(picture(9))
+    for location in (folder, folder.parent, folder.parent.parent, folder / "red"):
+        (location / name / "red").mkdir(parents=True)
+        (location / name / "red" / "0.png").write_bytes(picture(9))
     found = opened(folder)
     assert (found.names, found.notes) == (("blue", "red"), ())
     assert [*map(str, survey_root(folder.parent.parent).splits)] == ["pets/test"]

@@ -61,9 +61,9 @@ def node(command: str, *more: str, environment: dict[str, str]) -> Iterator[None
 
 
 def free_port() -> int:
-    with socket.socket() as index:
-        index.bind(("127.0.0.1", 0))
-        return int(index.getsockname()[1])
+    with socket.socket() as socket_:
+        socket_.bind(("127.0.0.1", 0))
+        return int(socket_.getsockname()[1])
 
 
 def wait_for(port: int) -> None:

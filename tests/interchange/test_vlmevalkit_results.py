@@ -33,9 +33,9 @@ def table(wrong: Sequence[int], count: int = 60) -> list[tuple[Any, ...]]:
 
 
 def write(folder: Path, model: str, rows: list[tuple[Any, ...]], ending: str = ".xlsx") -> Path:
-    index = folder / model
-    index.mkdir(parents=True, exist_ok=True)
-    path = index / f"{model}_Shapes_DEV_exact_matching_result{ending}"
+    location = folder / model
+    location.mkdir(parents=True, exist_ok=True)
+    path = location / f"{model}_Shapes_DEV_exact_matching_result{ending}"
     if ending == ".xlsx":
         book = openpyxl.Workbook()
         for row in rows:
@@ -47,7 +47,7 @@ def write(folder: Path, model: str, rows: list[tuple[Any, ...]], ending: str = "
     accuracies = {
         split: [row[8] for row in rows[1:] if row[6] == split] for split in dict.fromkeys(row[6] for row in rows[1:])
     }
-    with (index / f"{model}_Shapes_DEV_acc.csv").open("w", encoding="utf-8", newline="") as file:
+    with (location / f"{model}_Shapes_DEV_acc.csv").open("w", encoding="utf-8", newline="") as file:
         lines = [(split, sum(hits) / len(hits)) for split, hits in accuracies.items()]
         csv.writer(file).writerows([("split", "Overall"), *lines])
     return path

@@ -100,7 +100,7 @@ def test_imagenets_classifier_is_refused_for_other_names(world: Any, tmp_path: P
     case = "imagenet/pets and test_supervised"
     said = world.installed(case, f"--eye-data={world.data}", "--eye-model=timm[batch_size=4]", code=1)
     assert "2 classes have no single name or synset there: minka, rex. Name the split's classes" in said
-    assert not [index for index in world.store if "answers.npy" in index]
+    assert not [location for location in world.store if "answers.npy" in location]
 
 
 def test_a_file_of_answers_about_imagenet_needs_no_model_library(cold: Any) -> None:

@@ -49,8 +49,8 @@ def test_what_the_remote_store_lacks_is_asked(world: Any, serial: Any, pushed: P
     remote = tmp_path / "part"
     for path in sorted(pushed.rglob("*")):
         if path.is_file() and path.parent.name != "models":
-            (index := remote / path.relative_to(pushed)).parent.mkdir(parents=True, exist_ok=True)
-            index.write_bytes(path.read_bytes())
+            (location := remote / path.relative_to(pushed)).parent.mkdir(parents=True, exist_ok=True)
+            location.write_bytes(path.read_bytes())
     (removed, *_) = [path.parent for path in remote.glob("??/*/key.json") if '"class_logits"' in path.read_text()]
     (removed / "done.json").unlink()  # as an upload that was cut off leaves it
     before = sorted(remote.rglob("*"))
@@ -64,8 +64,8 @@ def test_damaged_answers_are_refused(world: Any, pushed: Path, tmp_path: Path) -
     remote = tmp_path / "damaged"
     for path in sorted(pushed.rglob("*")):
         if path.is_file():
-            (index := remote / path.relative_to(pushed)).parent.mkdir(parents=True, exist_ok=True)
-            index.write_bytes(b"other" if path.name == "answers.npy" else path.read_bytes())
+            (location := remote / path.relative_to(pushed)).parent.mkdir(parents=True, exist_ok=True)
+            location.write_bytes(b"other" if path.name == "answers.npy" else path.read_bytes())
     result = world.run(f"--eye-remote=file://{remote}")
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*the entry * is damaged * Delete it there, and push it again.*"])

@@ -49,18 +49,18 @@ def write(root: Path, answered: Blocks, runs: int, finish: Callable[[Writer], No
 def test_sealed_rows_have_the_bytes_of_one_array(answered: Blocks, runs: int) -> None:
     whole = BytesIO()
     np.save(whole, VALUES)
-    with TemporaryDirectory() as index:
-        entry = write(Path(index) / "any", answered, runs, lambda writer: seal(writer, ROWS))
+    with TemporaryDirectory() as location:
+        entry = write(Path(location) / "any", answered, runs, lambda writer: seal(writer, ROWS))
         assert (entry.folder / ANSWERS_FILE).read_bytes() == whole.getvalue()
-        other = write(Path(index) / "ascending", [range(ROWS)], 1, lambda writer: seal(writer, ROWS))
+        other = write(Path(location) / "ascending", [range(ROWS)], 1, lambda writer: seal(writer, ROWS))
         assert (entry.folder / DONE).read_bytes() == (other.folder / DONE).read_bytes()
 
 
 @settings(deadline=None)
 @given(blocks(), st.integers(1, 3))
 def test_compacted_rows_have_the_bytes_of_ascending_ones(answered: Blocks, runs: int) -> None:
-    with TemporaryDirectory() as index:
-        entry = write(Path(index) / "any", answered, runs, compact)
-        other = write(Path(index) / "ascending", [range(ROWS)], 1, compact)
+    with TemporaryDirectory() as location:
+        entry = write(Path(location) / "any", answered, runs, compact)
+        other = write(Path(location) / "ascending", [range(ROWS)], 1, compact)
         parts = [{path.name: path.read_bytes() for path in one.folder.glob("*.part")} for one in (entry, other)]
         assert parts[0] == parts[1]

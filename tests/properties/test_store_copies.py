@@ -64,9 +64,9 @@ def contents(root: Path) -> dict[str, bytes]:
 @settings(deadline=None)
 @given(st.lists(ANSWERED, min_size=1, max_size=3))
 def test_a_merge_has_all_rows_in_any_order_and_again(stores: list[Answered]) -> None:
-    with TemporaryDirectory() as index:
-        folders = [write(Path(index) / str(number), answered) for number, answered in enumerate(stores)]
-        forward, backward = Path(index) / "forward", Path(index) / "backward"
+    with TemporaryDirectory() as location:
+        folders = [write(Path(location) / str(number), answered) for number, answered in enumerate(stores)]
+        forward, backward = Path(location) / "forward", Path(location) / "backward"
         for folder in folders:
             merge_store(forward, folder)
         for folder in reversed(folders):
@@ -129,14 +129,14 @@ REPLIES = st.dictionaries(st.integers(0, 6), st.integers(1, 2), max_size=7)  # t
 @settings(deadline=None)
 @given(REPLIES, REPLIES)
 def test_responses_are_united_in_any_order(one: dict[int, int], other: dict[int, int]) -> None:
-    with TemporaryDirectory() as index:
+    with TemporaryDirectory() as location:
         stores = []
         for number, replies in enumerate((one, other)):
-            stores.append(Path(index) / str(number))
+            stores.append(Path(location) / str(number))
             with entry_of(stores[-1], 0).lock_for_writing() as writer:
                 for request, tokens in replies.items():
                     responses.append(writer, request, Answer(f"response {request}", (), True, usage=Usage(tokens, 1)))
-        forward, backward = Path(index) / "forward", Path(index) / "backward"
+        forward, backward = Path(location) / "forward", Path(location) / "backward"
         for into, order in ((forward, stores * 2), (backward, stores[::-1])):
             for store in order:
                 merge_store(into, store)

@@ -53,12 +53,12 @@ class Bench:
         What comes after the last answer is to seal the entry and to read it, which depends on the disk.
         """
         self.jobs += 1
-        index = self.folder / str(self.jobs)
-        index.mkdir(parents=True)
-        dataset = many_images(index, batches * self.size)
+        location = self.folder / str(self.jobs)
+        location.mkdir(parents=True)
+        dataset = many_images(location, batches * self.size)
         times = [(perf_counter(), process_time())]
         runner = Runner(
-            Store(index / "store"), None, 0, lambda *_: times.append((perf_counter(), process_time())), self.engine
+            Store(location / "store"), None, 0, lambda *_: times.append((perf_counter(), process_time())), self.engine
         )
         runner.run(Classify(), self.model, dataset)
         times[2:-1] = []

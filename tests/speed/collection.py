@@ -21,9 +21,9 @@ def facts(pairs: int) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for number in range(SPLITS):
-            index = folder / "root" / "imagenet" / f"s{number}" / "n01440764"
-            index.mkdir(parents=True)
-            (index / "a.jpg").touch()
+            location = folder / "root" / "imagenet" / f"s{number}" / "n01440764"
+            location.mkdir(parents=True)
+            (location / "a.jpg").touch()
         (folder / "test_bare.py").write_text(BARE.format(splits=SPLITS, models=MODELS), encoding="utf-8")
         models = [f"--eye-model=timm[resnet{number}]" for number in range(MODELS)]
         cases = ["--pyargs", "eyechart.benchmarks", "-k", "imagenet/s", "--eye-data=root", *models]

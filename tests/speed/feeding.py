@@ -68,13 +68,13 @@ class Bench:
         repair()
         import open_clip
 
-        index = self.folder / "model"
-        index.mkdir()
+        location = self.folder / "model"
+        location.mkdir()
         settings = {key: value for key, value in open_clip.get_model_config("ViT-B-32").items() if key != "custom_text"}
-        torch.save(open_clip.CLIP(**settings).state_dict(), index / "open_clip_pytorch_model.bin")
+        torch.save(open_clip.CLIP(**settings).state_dict(), location / "open_clip_pytorch_model.bin")
         config = {"model_cfg": settings, "preprocess_cfg": PREPROCESSING}
-        (index / "open_clip_config.json").write_text(json.dumps(config), encoding="utf-8")
-        spec = parse_spec(f"open_clip[local-dir:{index},batch_size={BATCH}]")
+        (location / "open_clip_config.json").write_text(json.dumps(config), encoding="utf-8")
+        spec = parse_spec(f"open_clip[local-dir:{location},batch_size={BATCH}]")
         return create_model(spec, device=self.device, offline=True)
 
     def encode(self, items: list[Any]) -> Floats:

@@ -51,14 +51,14 @@ class Bench:
         repair()
         import open_clip
 
-        index = self.folder / "model"
-        index.mkdir()
+        location = self.folder / "model"
+        location.mkdir()
         torch.manual_seed(0)
         model = open_clip.CLIP(**ARCHITECTURE)
-        torch.save(model.state_dict(), index / "open_clip_pytorch_model.bin")
+        torch.save(model.state_dict(), location / "open_clip_pytorch_model.bin")
         config = {"model_cfg": ARCHITECTURE, "preprocess_cfg": PREPROCESSING}
-        (index / "open_clip_config.json").write_text(json.dumps(config), encoding="utf-8")
-        return index
+        (location / "open_clip_config.json").write_text(json.dumps(config), encoding="utf-8")
+        return location
 
     @cached_property
     def ours(self) -> OpenClipEncoder:

@@ -217,11 +217,11 @@ def baseline(tmp_path):
 
 def test_a_baseline_stands_for_a_run(run, baseline):
     folder = run("a", {CONSE: {4}})
-    index = baseline(folder)
-    told = notes(index, folder)
+    location = baseline(folder)
+    told = notes(location, folder)
     assert "weights: 11111111 before, 00000000 after." in told
     assert "torch: 2.0 before" in told
-    assert rows(next(index.rglob("*.json")), folder / "records.json").keys() == rows(folder, folder).keys()
+    assert rows(next(location.rglob("*.json")), folder / "records.json").keys() == rows(folder, folder).keys()
 
 
 def test_other_data_are_refused_with_what_differs(run):

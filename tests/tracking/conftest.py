@@ -11,7 +11,7 @@ HEADER, BLOCK, WHOLE, LAST = 7, 32768, 1, 4  # of the log format of LevelDB, in 
 
 
 @pytest.fixture(autouse=True)
-def indices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def locations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder to run in, where every client stores, whatever the environment of the tests says."""
     folder = tmp_path / "tracked"
     folder.mkdir()

@@ -63,14 +63,14 @@ def log(run: Path, name: str, verdicts: SessionVerdicts) -> str:
 
 def test_wandb_stores_each_model_as_a_run_of_the_session(
     run_folder: Path,
-    indices: Path,
+    locations: Path,
     numbers: Numbers,
     verdicts: SessionVerdicts,
     read_wandb: Callable[[Path], list[Any]],
 ) -> None:
     assert log(run_folder, "wandb", verdicts).count("wandb sync ") == 3
     runs = {}
-    for path in indices.glob("wandb/offline-run-*/*.wandb"):
+    for path in locations.glob("wandb/offline-run-*/*.wandb"):
         records = read_wandb(path)
         run = next(record.run for record in records if record.HasField("run"))
         assert (run.project, run.run_group, run.job_type) == ("eyes", run_folder.name, "evaluation")
@@ -156,19 +156,19 @@ def trackio_folder(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_trackio_stores_each_model_as_a_run_of_the_project(
-    run_folder: Path, indices: Path, numbers: Numbers, trackio_folder: str, monkeypatch: pytest.MonkeyPatch
+    run_folder: Path, locations: Path, numbers: Numbers, trackio_folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a process of its own, since trackio reads its folder once."""
-    monkeypatch.setenv("TRACKIO_DIR", str(indices / "trackio"))
+    monkeypatch.setenv("TRACKIO_DIR", str(locations / "trackio"))
     monkeypatch.setenv("PYTHONPATH", trackio_folder, prepend=os.pathsep)
-    command = [sys.executable, "-c", TRACKIO, str(run_folder), str(indices / "read.json")]
+    command = [sys.executable, "-c", TRACKIO, str(run_folder), str(locations / "read.json")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "trackio:eyes has 3 models: trackio show --project eyes" in done.stdout
-    runs = json.loads((indices / "read.json").read_bytes())
+    runs = json.loads((locations / "read.json").read_bytes())
     assert {run["config"]["_Group"] for run in runs.values()} == {run_folder.name}
     assert {run["config"]["weights_sha256"] for run in runs.values()} == {"0" * 64}
     stored = {title: {name: value for name, value in run["logs"].items() if "[" in name} for title, run in runs.items()}
     assert stored == numbers
-    (blob,) = [path for path in (indices / "trackio" / "artifacts").rglob("*") if path.is_file()]
+    (blob,) = [path for path in (locations / "trackio" / "artifacts").rglob("*") if path.is_file()]
     assert blob.read_bytes() == (run_folder / "records.json").read_bytes()

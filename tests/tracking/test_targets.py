@@ -32,11 +32,11 @@ def test_a_wrong_name_is_refused(text: str, message: str) -> None:
 
 
 def test_a_client_that_is_not_installed_is_refused_even_beside_a_folder_of_its_name(
-    indices: Path, monkeypatch: pytest.MonkeyPatch
+    locations: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (indices / "wandb").mkdir()
+    (locations / "wandb").mkdir()
     monkeypatch.delitem(sys.modules, "wandb", raising=False)
-    monkeypatch.setattr(sys, "path", [str(indices)])
+    monkeypatch.setattr(sys, "path", [str(locations)])
     with pytest.raises(SpecError, match=r"not installed. Install it with: pip install 'eyechart\[wandb\]'"):
         check_targets(parse_targets(["wandb"]), offline=False)
 

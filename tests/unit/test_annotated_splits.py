@@ -47,12 +47,12 @@ def missing(root: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-@pytest.mark.parametrize(("index", "name"), [("", ""), ("mine", "mine"), ("oodbench/mine", "mine")])
-def test_every_format_is_found_at_every_place(fill: Fill, kind: str, index: str, name: str) -> None:
-    root = fill(index, *EVERY[kind])
+@pytest.mark.parametrize(("location", "name"), [("", ""), ("mine", "mine"), ("oodbench/mine", "mine")])
+def test_every_format_is_found_at_every_place(fill: Fill, kind: str, location: str, name: str) -> None:
+    root = fill(location, *EVERY[kind])
     assert found(root) == [(name or kind, kind, "val")]
     plain = [(str(ref), ref.layout, ref.location) for ref in list_splits(root) if ref.layout not in ("sample", "none")]
-    assert plain == [(f"oodbench/{name or kind}", kind, str(root / index))]
+    assert plain == [(f"oodbench/{name or kind}", kind, str(root / location))]
 
 
 def test_several_beside_other_splits(fill: Fill) -> None:
@@ -122,11 +122,11 @@ def test_lvis_in_its_annotations_folder(fill: Fill) -> None:
 
 
 @pytest.mark.parametrize(
-    ("index", "names"),
+    ("location", "names"),
     [("", ["coco", "lvis"]), ("coco", ["coco", "coco-lvis"]), ("both", ["both-coco", "both-lvis"])],
 )
-def test_two_formats_in_one_folder(fill: Fill, index: str, names: list[str]) -> None:
-    assert [name for name, _, _ in found(fill(index, *COCO, *LVIS))] == names
+def test_two_formats_in_one_folder(fill: Fill, location: str, names: list[str]) -> None:
+    assert [name for name, _, _ in found(fill(location, *COCO, *LVIS))] == names
 
 
 def test_two_splits_of_one_name(fill: Fill) -> None:

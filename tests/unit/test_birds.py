@@ -25,8 +25,8 @@ Fill = Callable[..., Path]
 
 @pytest.fixture
 def fill(tmp_path: Path) -> Fill:
-    def filled(index: str = "split", table: str = BIRDS) -> Path:
-        folder = tmp_path / index
+    def filled(location: str = "split", table: str = BIRDS) -> Path:
+        folder = tmp_path / location
         (folder / "images").mkdir(parents=True)
         (folder / "birds.csv").write_text(table)
         (folder / "taxonomy.csv").write_text(TAXONOMY)
@@ -111,11 +111,11 @@ def test_pictures_of_one_key_are_refused(fill: Fill) -> None:
 
 
 @pytest.mark.parametrize(
-    ("index", "name"),
+    ("location", "name"),
     [("root/realbirdid/mine", "realbirdid/mine"), ("root/pets/birds", "pets/birds"), ("root/mine", "realbirdid/mine")],
 )
-def test_a_table_of_birds_is_a_split_wherever_it_lies(fill: Fill, tmp_path: Path, index: str, name: str) -> None:
-    folder = fill(index)
+def test_a_table_of_birds_is_a_split_wherever_it_lies(fill: Fill, tmp_path: Path, location: str, name: str) -> None:
+    folder = fill(location)
     assert found(tmp_path / "root") == {name: str(folder)}
     (ref,) = [ref for ref in list_splits(tmp_path / "root") if str(ref) == name]
     assert (str(open_split(ref).benchmark), len(open_split(ref))) == (name.split("/")[0], 2)

@@ -19,7 +19,7 @@ from eyechart.models.options import names_of
 from eyechart.models.registry import BUILT_IN, Backend
 from eyechart.models.spec import parse_spec
 from eyechart.plugins.options import OPTIONS
-from eyechart.protocol.registry import get_protocol, protocol_targets
+from eyechart.protocol.registry import get_protocol, list_protocols
 from eyechart.reports.figures.registry import figure_drawers
 from eyechart.reports.tables.registry import describe_definitions, table_builders
 from eyechart.reports.tables.render import RENDERERS
@@ -121,9 +121,9 @@ def test_a_backend_that_cannot_be_imported_does_not_hide_the_others(run: Run, mo
 
 def test_every_protocol_is_listed_with_every_option(run: Run) -> None:
     listed = run("ls", "protocols")
-    assert first_words(listed.lines) == [*protocol_targets()]
+    assert first_words(listed.lines) == list_protocols()
     options = [line.split()[:2] for line in listed.lines if line.startswith("  ")]
-    wanted = [[option.name, option.default] for name in protocol_targets() for option in get_protocol(name).options]
+    wanted = [[option.name, option.default] for name in list_protocols() for option in get_protocol(name).options]
     assert options == wanted
     assert "number of images in one request; paper: 10" in listed.out
 

@@ -221,14 +221,14 @@ def split(pictures: Path, tmp_path: Path) -> Split:
     """Write tables below the folder of a split; each has a picture a label."""
 
     def write(tables: dict[str, list[int]], folder: str = "pets/test", **columns: object) -> Path:
-        index = tmp_path / "root" / folder
+        location = tmp_path / "root" / folder
         for name, labels in tables.items():
-            (index / name).parent.mkdir(parents=True, exist_ok=True)
+            (location / name).parent.mkdir(parents=True, exist_ok=True)
             kinds = {"image": datasets.Image(), "label": NAMED, **columns}
             content = {"image": [png(pictures)] * len(labels), "label": labels}
             content |= {column: [png(pictures)] * len(labels) for column in columns if column not in content}
-            datasets.Dataset.from_dict(content, datasets.Features(kinds)).to_parquet(str(index / name))
-        return index
+            datasets.Dataset.from_dict(content, datasets.Features(kinds)).to_parquet(str(location / name))
+        return location
 
     return write
 

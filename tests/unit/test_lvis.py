@@ -21,10 +21,10 @@ NAMES = ("alley_cat", "bat_(animal)", "bow-tie", "après-ski_boot")
 PLACES = ("train2017/000000000007.jpg", "val2017/000000000005.jpg", "val2017/000000000009.jpg")
 
 
-def image(index: str, **more: Any) -> dict[str, Any]:
+def image(location: str, **more: Any) -> dict[str, Any]:
     """An image as v1 has it: without file_name."""
-    url = f"http://images.cocodataset.org/{index}"
-    fields = {"id": int(index[-6:-4]), "coco_url": url, "width": 40, "height": 30, "license": 1}
+    url = f"http://images.cocodataset.org/{location}"
+    fields = {"id": int(location[-6:-4]), "coco_url": url, "width": 40, "height": 30, "license": 1}
     return fields | {"neg_category_ids": [], "not_exhaustive_category_ids": []} | more
 
 

@@ -131,16 +131,16 @@ def test_a_split_named_as_a_packaged_one(fill) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "name", "index"),
+    ("text", "name", "location"),
     [
         ("hub:ILSVRC/imagenet-1k", "imagenet/val", "hub:ILSVRC/imagenet-1k:validation"),
         ("hub:ILSVRC/imagenet-1k:train", "imagenet-1k/train", "hub:ILSVRC/imagenet-1k:train"),
         ("hub:a/pets:test", "pets/test", "hub:a/pets:test"),
     ],
 )
-def test_the_hub_as_root(text: str, name: str, index: str) -> None:
+def test_the_hub_as_root(text: str, name: str, location: str) -> None:
     (found,) = [found for found in list_splits(text) if found.layout == "hub"]
-    assert (str(found), found.location, found.layout) == (name, index, "hub")
+    assert (str(found), found.location, found.layout) == (name, location, "hub")
 
 
 def test_offline_reaches_the_hub_source() -> None:

@@ -1,1 +1,1 @@
-"""Commands."""
+"""Arguments, options and groups that commands share."""

@@ -1,11 +1,17 @@
-"""Locate small data files of heavy packages without importing them."""
+"""What installed packages offer: their entry points, and small data files of heavy packages without an import."""
 
 import importlib.util
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
 
 from eyechart.errors import DataError
 from eyechart.messages.install_commands import install_command
+
+
+def find_entry_points(group: str) -> tuple[EntryPoint, ...]:
+    """Return the entry points of a group, eyechart's own first."""
+    return tuple(sorted(entry_points(group=group), key=lambda point: not point.value.startswith("eyechart.")))
 
 
 def packaged_file(package: str, *parts: str) -> Path:

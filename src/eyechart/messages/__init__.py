@@ -1,1 +1,1 @@
-"""Messages."""
+"""Words of messages: counts, nearest names, install commands, secrets and columns."""

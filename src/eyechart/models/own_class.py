@@ -15,8 +15,9 @@ from eyechart.messages.suggestions import did_you_mean
 from eyechart.models.opened_files import files_read, is_user_file, watch_code
 from eyechart.models.own_class_identity import (
     check_unchanged,
+    files_of_code,
     find_owner,
-    known_files,
+    named_paths,
     note_import,
     own_package,
     source_files,
@@ -146,8 +147,9 @@ def make(model_class: Any, spec: ModelSpec, supplied: Mapping[str, Any]) -> Any:
     files = _OPENED.setdefault(str(spec), set())
     files |= read
     model.made_from = spec
-    model.owner = find_owner(model, spec, sources, files)
-    model.late_files = watch_code(str(spec), sources, known_files(spec, model_class, sources, files))
+    own_files = files_of_code(model_class, sources, files)
+    model.owner = find_owner(model, spec, own_files)
+    model.late_files = watch_code(str(spec), sources, {*own_files, *named_paths(spec, model_class)})
     return model
 
 

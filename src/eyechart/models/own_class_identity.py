@@ -93,7 +93,7 @@ def _imported_files(model_class: Any) -> Mapping[Path, str]:
     return imported.files if imported and imported.module is sys.modules.get(model_class.__module__) else {}
 
 
-def find_owner(model: Any, spec: ModelSpec, sources: Collection[Path], opened: Collection[Path]) -> str:
+def find_owner(model: Any, spec: ModelSpec, files: Collection[Path]) -> str:
     """Return a digest of all that the answers of a model of the user depend on.
 
     These are its code, its options, the files and folders that options, defaults and texts in the code name, those that
@@ -103,22 +103,20 @@ def find_owner(model: Any, spec: ModelSpec, sources: Collection[Path], opened: C
     Args:
         model: The model.
         spec: Its specification.
-        sources: The source files of its class.
-        opened: The files that its constructor opened.
+        files: The files that its code opens or names: `files_of_code`.
     """
     facts = [str(spec), *_source_digests(type(model))]
-    for path in _named_paths(spec, type(model)):
+    for path in named_paths(spec, type(model)):
         for number, file in enumerate(_files_below(path)):
             facts += [str(file), _file_digest(file, number)]
-    files = {*opened, *_texts_that_are_files(sources), *_imported_files(type(model))}
     present = [file for file in sorted(files) if file.is_file()]
     facts += sorted(_file_digest(file, number) for number, file in enumerate(present))
     return sha256("\n".join((*facts, *_state_facts(model))).encode(errors="surrogateescape")).hexdigest()
 
 
-def known_files(spec: ModelSpec, model_class: Any, sources: Collection[Path], opened: Collection[Path]) -> set[Path]:
-    """Return the files and folders that are in the digest of a model."""
-    return {*opened, *_named_paths(spec, model_class), *_texts_that_are_files(sources), *_imported_files(model_class)}
+def files_of_code(model_class: Any, sources: Collection[Path], opened: Collection[Path]) -> set[Path]:
+    """Return the files that the constructor or the module of a class opened, or that texts in its source files name."""
+    return {*opened, *_texts_that_are_files(sources), *_imported_files(model_class)}
 
 
 def _file_digest(file: Path, number: int) -> str:
@@ -128,10 +126,10 @@ def _file_digest(file: Path, number: int) -> str:
 
 def _files_below(path: Path) -> list[Path]:
     """Return a file, or the files of a folder."""
-    return sorted(index for index in (path, *path.rglob("*")) if index.is_file())
+    return sorted(file for file in (path, *path.rglob("*")) if file.is_file())
 
 
-def _named_paths(spec: ModelSpec, model_class: Any) -> list[Path]:
+def named_paths(spec: ModelSpec, model_class: Any) -> list[Path]:
     """Return the paths that the options of a model name, and the defaults of the other parameters of its constructor.
 
     A default that is the working folder or a folder around it is none of its files.

@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any
 
 from eyechart.errors import ModelError, SpecError
+from eyechart.files.installed import find_entry_points
 from eyechart.messages.install_commands import Extra, install_command
 from eyechart.messages.secret_values import SECRET_NAME, hide_secrets
 from eyechart.messages.suggestions import did_you_mean
@@ -147,7 +147,7 @@ REMEDIES = {
 def backends() -> Mapping[str, Backend]:
     """Return every backend by name: the built-in ones and those of installed packages."""
     registered = dict(BUILT_IN)
-    for point in entry_points(group=GROUP):
+    for point in find_entry_points(GROUP):
         known = registered.setdefault(point.name, Backend(point.value))
         if known.target != point.value:
             raise ModelError(
@@ -196,7 +196,7 @@ def check_replayed_protocol(spec: ModelSpec) -> None:
 @cache
 def _replays() -> Mapping[str, str]:
     """Return the classes that read files of answers, by the protocol that the files answer."""
-    return {point.name: point.value for point in entry_points(group=REPLAYS)}
+    return {point.name: point.value for point in find_entry_points(REPLAYS)}
 
 
 def capabilities(spec: ModelSpec) -> frozenset[str]:

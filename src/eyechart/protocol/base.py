@@ -107,8 +107,8 @@ class Protocol(ABC, Generic[P]):
     `replay[…,of=…]` by which a file of completions declares that it answers this protocol, "" if there is none.
     `options` are declared here and set with `--eye-set`. `source` is the publication that defines the protocol.
     `metrics` are computed by `eyechart.evaluate` if no others are given; under pytest the test function names them.
-    `prompt_kinds` are the kinds of question that the prompts of a case ask, in the order of its variant; "" for the
-    only one.
+    `prompt_kinds` are the kinds of question that the prompts of a case ask, in the order of its variant; () where
+    all prompts ask the same.
 
     Tables, page and exports read the following. `summary` is a sentence about what the model is asked, and `short_name`
     what published tables call the protocol; "" for its name. `order` is its position among the protocols of a table.
@@ -123,7 +123,7 @@ class Protocol(ABC, Generic[P]):
     options: ClassVar[tuple[Option, ...]] = ()
     source: ClassVar[str] = ""
     metrics: "ClassVar[tuple[Metric[Any], ...]]" = ()
-    prompt_kinds: ClassVar[tuple[str, ...]] = ("",)
+    prompt_kinds: ClassVar[tuple[str, ...]] = ()
     summary: ClassVar[str] = ""
     short_name: ClassVar[str] = ""
     order: ClassVar[int] = 0

@@ -10,12 +10,12 @@ Classes are imported on first use.
 
 from collections.abc import Mapping
 from functools import cache
-from importlib.metadata import entry_points
 from math import inf
 from pkgutil import resolve_name
 from typing import Any
 
 from eyechart.errors import SpecError
+from eyechart.files.installed import find_entry_points
 from eyechart.messages.suggestions import did_you_mean
 from eyechart.protocol.base import Predictions, Protocol
 
@@ -31,7 +31,7 @@ def protocol_targets() -> Mapping[str, str]:
     'eyechart.classification.protocols.zero_shot:ZeroShot'
     """
     names: dict[str, str] = {}
-    for point in sorted(entry_points(group=GROUP), key=lambda point: not point.value.startswith("eyechart.")):
+    for point in find_entry_points(GROUP):
         if names.setdefault(point.name, point.value) != point.value:
             raise SpecError(
                 f"Two packages register the protocol '{point.name}': {names[point.name]} and {point.value}. "

@@ -1,1 +1,1 @@
-"""Results."""
+"""What a case leaves: record, estimates, evidence, sample table and run folder."""

@@ -17,10 +17,10 @@ def files_with_key(*folders: Path) -> list[str]:
     return [str(path) for path in files if KEY.encode() in path.read_bytes()]
 
 
-@pytest.mark.parametrize("index", ["content", "model"])
-def test_a_key_in_a_good_response_is_written_nowhere(exam: Any, index: str) -> None:
+@pytest.mark.parametrize("location", ["content", "model"])
+def test_a_key_in_a_good_response_is_written_nowhere(exam: Any, location: str) -> None:
     server = exam.server
-    if index == "content":
+    if location == "content":
         server.answer = lambda asked: f"B, and you sent {asked.key}"
     else:
         server.name = f"toy Bearer {KEY}"
@@ -29,7 +29,7 @@ def test_a_key_in_a_good_response_is_written_nowhere(exam: Any, index: str) -> N
     assert server.asked[-1].key == f"Bearer {KEY}"
     assert KEY not in result.stdout.str() + result.stderr.str()
     assert files_with_key(exam.world.folder) == []
-    shown = str(exam.rows()[0] if index == "content" else exam.record["model"]["name"])
+    shown = str(exam.rows()[0] if location == "content" else exam.record["model"]["name"])
     assert "Bearer [key]" in shown
 
 

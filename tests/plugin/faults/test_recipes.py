@@ -41,7 +41,7 @@ def test_the_job_is_valid_for_kuberay() -> None:
 
 
 @pytest.mark.parametrize(
-    ("index", "name", "value"),
+    ("location", "name", "value"),
     [
         (("spec",), "shutdownAfterJobFinish", True),
         (("spec",), "backoffLimit", "3"),
@@ -49,10 +49,10 @@ def test_the_job_is_valid_for_kuberay() -> None:
         (("spec", "rayClusterSpec", "headGroupSpec", "rayStartParams"), "num-cpus", 0),
     ],
 )
-def test_a_wrong_field_of_a_job_is_noticed(index: tuple[Any, ...], name: str, value: object) -> None:
+def test_a_wrong_field_of_a_job_is_noticed(location: tuple[Any, ...], name: str, value: object) -> None:
     job = deepcopy(read("rayjob.yaml"))
     part = job
-    for step in index:
+    for step in location:
         part = part[step]
     part[name] = value
     with pytest.raises(jsonschema.ValidationError):
@@ -93,9 +93,9 @@ def test_the_slurm_script_answers_on_one_node(world: Any) -> None:
     for name, body in stand_ins.items():
         (tools / name).write_text(f"#!/bin/sh\n{body}\n")
         (tools / name).chmod(0o755)
-    with socket.socket() as index:
-        index.bind(("127.0.0.1", 0))
-        port = index.getsockname()[1]
+    with socket.socket() as socket_:
+        socket_.bind(("127.0.0.1", 0))
+        port = socket_.getsockname()[1]
     bash = shutil.which("bash")
     assert bash
     with TemporaryDirectory(dir="/tmp") as short:  # sockets have short paths

@@ -179,12 +179,12 @@ def test_a_case_in_two_files_is_refused(cases: Any, tmp_path: Path) -> None:
 
 
 def test_one_file_is_for_one_model_and_benchmark(cases: Any, tmp_path: Path) -> None:
-    index = tmp_path / "main.json"
-    assert write_baselines(index, cases("imagenet/a/m[]", "imagenet/b/m[]")) == [WrittenBaseline(index)]
+    location = tmp_path / "main.json"
+    assert write_baselines(location, cases("imagenet/a/m[]", "imagenet/b/m[]")) == [WrittenBaseline(location)]
     with pytest.raises(BaselineError, match=r"main\.json is one file"):
-        write_baselines(index, cases("imagenet/a/m[]", "toybox/a/m[]"))
+        write_baselines(location, cases("imagenet/a/m[]", "toybox/a/m[]"))
     with pytest.raises(BaselineError, match=r"is of m\[\] on imagenet, not of m\[\] on toybox"):
-        write_baselines(index, cases("toybox/a/m[]"))
+        write_baselines(location, cases("toybox/a/m[]"))
 
 
 def test_a_file_that_cannot_be_read_is_written_anew_and_that_is_said(cases: Any, tmp_path: Path) -> None:

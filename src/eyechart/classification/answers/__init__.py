@@ -1,1 +1,1 @@
-"""Answers."""
+"""Answers of image classification: parsed responses, predictions, and the mapping of answers to classes."""

@@ -1,1 +1,1 @@
-"""Figures."""
+"""Figures of the classification study."""

@@ -1,1 +1,1 @@
-"""Metrics."""
+"""Metrics of image classification: functions from predictions to estimates."""

@@ -1,1 +1,1 @@
-"""Protocols."""
+"""Protocols of image classification, one class each, and what they ask."""

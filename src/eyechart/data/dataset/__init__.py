@@ -1,1 +1,1 @@
-"""Dataset."""
+"""The data set that protocols evaluate: images, keys, label sets, limits and slices."""

@@ -1,1 +1,1 @@
-"""Imagenet."""
+"""ImageNet's classes and class names."""

@@ -1,1 +1,1 @@
-"""Index."""
+"""The index of the images of a split, its cache, and the keys of samples."""

@@ -1,1 +1,1 @@
-"""Labels."""
+"""Labels, label sets and class names that files give."""

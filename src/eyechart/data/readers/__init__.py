@@ -1,1 +1,1 @@
-"""Readers."""
+"""Readers of data sets, one for each format."""

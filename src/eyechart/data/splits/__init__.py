@@ -1,1 +1,1 @@
-"""Splits."""
+"""Splits by name: what there is, how one is opened, and checks of its labels."""

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Protocol
@@ -24,6 +23,7 @@ from eyechart.data.readers.webdataset_shards import ShardFiles, open_shards
 from eyechart.data.side_files import describe_unread
 from eyechart.data.splits.validation import identify_validation_images
 from eyechart.errors import DataError
+from eyechart.files.installed import find_entry_points
 from eyechart.files.urls import is_url
 from eyechart.messages.suggestions import did_you_mean
 
@@ -105,7 +105,7 @@ def _registered_datasets() -> Mapping[str, _DatasetSource]:
         flowers = "mypackage.data:FLOWERS"
     """
     sources: dict[str, _DatasetSource] = {}
-    for point in entry_points(group=GROUP):
+    for point in find_entry_points(GROUP):
         if point.name in PACKAGED or point.name in sources:
             raise DataError(f"Two data sets are called '{point.name}', one of them {point.value}. Rename one.")
         sources[point.name] = point.load()

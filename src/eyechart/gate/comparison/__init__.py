@@ -1,1 +1,1 @@
-"""Comparison."""
+"""The comparison of two runs of a case, metric by metric."""

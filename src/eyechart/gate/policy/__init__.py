@@ -1,1 +1,1 @@
-"""Policy."""
+"""Limits and tiers of metrics, and floors."""

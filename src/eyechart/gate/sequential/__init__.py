@@ -1,1 +1,1 @@
-"""Sequential."""
+"""The sequential gate: when a case may stop early."""

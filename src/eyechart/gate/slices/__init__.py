@@ -1,1 +1,1 @@
-"""Slices."""
+"""Tests of slices, such as classes, and their messages."""

@@ -1,1 +1,1 @@
-"""Verdicts."""
+"""Verdicts from comparisons, their messages and their file."""

@@ -1,1 +1,1 @@
-"""Requests."""
+"""Requests: what is asked, as data."""

@@ -1,1 +1,1 @@
-"""Runner."""
+"""The runner answers each request once, from the store or by the model."""

@@ -1,1 +1,1 @@
-"""Store."""
+"""The store of answers: entries, keys, arrays, responses and copies."""

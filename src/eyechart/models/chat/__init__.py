@@ -1,1 +1,1 @@
-"""Chat."""
+"""Conversations, chat templates and forms of prompts."""

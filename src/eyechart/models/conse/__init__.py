@@ -1,1 +1,1 @@
-"""Conse."""
+"""ConSE: an encoder made of a classifier and a sentence encoder."""

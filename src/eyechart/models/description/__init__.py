@@ -1,1 +1,1 @@
-"""Description."""
+"""What identifies a model, and the cache of such descriptions."""

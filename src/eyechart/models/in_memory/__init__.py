@@ -1,1 +1,1 @@
-"""In memory."""
+"""Models that are objects in memory."""

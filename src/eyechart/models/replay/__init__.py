@@ -1,1 +1,1 @@
-"""Replay."""
+"""Files of answers instead of a model."""

@@ -1,1 +1,1 @@
-"""Runtime."""
+"""What backends of torch share: devices, precision, batches and spans."""

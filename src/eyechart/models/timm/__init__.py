@@ -1,1 +1,1 @@
-"""Timm."""
+"""Classifiers of timm."""

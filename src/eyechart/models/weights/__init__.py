@@ -1,1 +1,1 @@
-"""Weights."""
+"""Weights: where they are, their digests, and errors of loading."""

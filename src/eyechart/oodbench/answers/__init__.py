@@ -1,1 +1,1 @@
-"""Answers."""
+"""Answers to questions about pairs of image and category."""

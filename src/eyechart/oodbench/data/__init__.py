@@ -1,1 +1,1 @@
-"""Data."""
+"""The packaged sample of OODBench, and training corpora."""

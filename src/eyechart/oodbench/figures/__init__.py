@@ -1,1 +1,1 @@
-"""Figures."""
+"""Figures of OODBench."""

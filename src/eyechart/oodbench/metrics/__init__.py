@@ -1,1 +1,1 @@
-"""Metrics."""
+"""Metrics of pairs: functions from predictions to estimates."""

@@ -1,1 +1,1 @@
-"""Spot check."""
+"""Sheets by which people check a division, and their outcomes."""

@@ -1,1 +1,1 @@
-"""Statistics."""
+"""OODBench's formulae on arrays."""

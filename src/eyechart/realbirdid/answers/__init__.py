@@ -1,1 +1,1 @@
-"""Answers."""
+"""Answers about birds: predictions, prompt sets and reasons of abstention."""

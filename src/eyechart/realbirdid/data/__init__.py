@@ -1,1 +1,1 @@
-"""Data."""
+"""The packaged sample of RealBirdID, and imports of observations."""

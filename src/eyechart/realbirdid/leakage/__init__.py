@@ -1,1 +1,1 @@
-"""Leakage."""
+"""Images of a split that are in another collection, too."""

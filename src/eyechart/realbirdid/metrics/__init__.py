@@ -1,1 +1,1 @@
-"""Metrics."""
+"""Metrics of birds and abstention: functions from predictions to estimates."""

@@ -1,1 +1,1 @@
-"""Protocols."""
+"""RealBirdID's protocols, one class each, and how the page shows their samples."""

@@ -1,1 +1,1 @@
-"""Statistics."""
+"""RealBirdID's formulae on arrays."""

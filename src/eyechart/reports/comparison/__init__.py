@@ -1,1 +1,1 @@
-"""Comparison."""
+"""Comparison of runs: verdicts as cells, leaderboard and noise floor."""

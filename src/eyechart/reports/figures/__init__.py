@@ -1,1 +1,1 @@
-"""Figures."""
+"""Figures by name, and the parts that they are drawn with."""

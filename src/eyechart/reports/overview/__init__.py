@@ -1,1 +1,1 @@
-"""Overview."""
+"""The overview of runs, and the history of many."""

@@ -36,7 +36,7 @@ def _question_prompts(case: CaseRun, dataset: Dataset | None) -> Iterator[dict[s
     """Yield the prompts about an image."""
     record, protocol = case.record, find_protocol(case.record.protocol)
     prompts = NAMED.findall(record.variant.get("prompt", ""))
-    kinds = protocol.prompt_kinds if protocol and len(protocol.prompt_kinds) > 1 else ("",) * len(prompts)
+    kinds = (protocol.prompt_kinds if protocol else ()) or ("",) * len(prompts)
     for (name, digest), kind in zip(prompts, kinds, strict=False):
         if text := _packaged_text(name, digest):
             slots = protocol.prompt_slots(text, record.variant, dataset) if protocol else {}

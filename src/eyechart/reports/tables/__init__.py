@@ -1,1 +1,1 @@
-"""Tables."""
+"""Tables by name: their definition, selection of cases, and rendering."""

@@ -1,15 +1,15 @@
 """The registry of tables: name → function from runs to tables.
 
-Packages, and the packaged studies too, add tables by the entry point `eyechart.tables`, and figures (see `figures.py`)
-by `eyechart.figures`.
+Packages, and the packaged studies too, add tables by the entry point `eyechart.tables`, and figures by
+`eyechart.figures` (see `reports.figures.registry`).
 """
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from eyechart.errors import ReportError
+from eyechart.files.installed import find_entry_points
 from eyechart.messages.suggestions import did_you_mean
 from eyechart.reports.runs import EmptyTableError, Runs
 from eyechart.reports.tables.render import Table
@@ -45,12 +45,6 @@ def registered(group: str) -> dict[str, Any]:
 def _is_catalogue(entry: object) -> bool:
     """Return whether an entry point names several tables or figures."""
     return isinstance(entry, tuple) and all(hasattr(table, "name") for table in entry)
-
-
-@cache
-def find_entry_points(group: str) -> tuple[EntryPoint, ...]:
-    """Return the entry points of a group, eyechart's own first; packages are searched once per process."""
-    return tuple(sorted(entry_points(group=group), key=lambda point: not point.value.startswith("eyechart.")))
 
 
 def table_builders() -> dict[str, Builder]:

@@ -1,1 +1,1 @@
-"""Art."""
+"""The pictures of the toy world."""

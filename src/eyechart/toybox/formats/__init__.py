@@ -1,1 +1,1 @@
-"""Formats."""
+"""The toy world in the formats of public data sets."""

@@ -1,1 +1,1 @@
-"""Samples."""
+"""The packaged samples that are drawn."""

@@ -1,1 +1,1 @@
-"""Processes."""
+"""Processes of a model on this machine."""

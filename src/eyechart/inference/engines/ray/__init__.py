@@ -1,1 +1,1 @@
-"""Ray."""
+"""Actors of a model on a Ray cluster."""
