@@ -469,7 +469,7 @@ def test_a_protocol_without_a_packaged_benchmark_has_the_metrics_of_its_predicti
 def test_two_models_of_runs_are_compared_by_their_names(evaluate: Evaluate, pets: Path) -> None:
     runs = [evaluate("open_clip[toybox-clip]", pets, protocol="zero_shot", name=name) for name in "ab"]
     assert len(eyechart.compare(*runs, models=("a", "b")).verdicts)
-    with pytest.raises(ReportError, match=r"in Python with models=\(SPEC, SPEC\)"):
+    with pytest.raises(ReportError, match=r"in Python with models=\('a', 'b'\)"):
         eyechart.compare(*runs)
     with pytest.raises(ReportError, match=r"has no model 'c'.* Its models are: "):
         eyechart.compare(*runs, models=("a", "c"))

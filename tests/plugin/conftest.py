@@ -139,7 +139,7 @@ class World:
 
     def order(self, model: str, batch: int, do: str) -> None:
         """Have a model do something at a batch, once."""
-        (self.folder / "orders.json").write_text(json.dumps({"model": model, "batch": batch, "do": do}))
+        (self.folder / f"orders-{model}.json").write_text(json.dumps({"batch": batch, "do": do}))
 
     def plugin(self, code: str) -> str:
         """Write a plugin of the user's own; the option that loads it."""

@@ -1,7 +1,7 @@
 """Two models as a user's own package would bring them: true functions of the pictures, and small.
 
 They write a line into `asked.log` whenever weights are read or pictures are shown. A test gives orders in a file,
-`orders.json`: {"model": …, "batch": …, "do": …}, obeyed once, when the model is shown that batch. As on real hardware,
+`orders-MODEL.json`: {"batch": …, "do": …}, obeyed once, when the model is shown that batch. As on real hardware,
 numbers depend a little on the size of the batch.
 """
 
@@ -10,7 +10,6 @@ import os
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -100,13 +99,12 @@ def log(*words: object) -> None:
 
 def obeyed(seen: Floats, model: str, batch: int) -> Floats:
     """Carry out an order that is for this model and batch, and forget it."""
-    orders: Mapping[str, Any] = {}
-    with suppress(FileNotFoundError):
-        orders = json.loads(Path("orders.json").read_text(encoding="utf-8"))
-    if (orders.get("model"), orders.get("batch")) != (model, batch):
+    file = Path(f"orders-{model}.json")
+    order: Mapping[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    if order.get("batch") != batch:
         return seen
-    Path("orders.json").unlink()
-    return ORDERS[orders["do"]](seen)
+    file.unlink()
+    return ORDERS[order["do"]](seen)
 
 
 def die(seen: Floats) -> Floats:
