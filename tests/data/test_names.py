@@ -99,5 +99,5 @@ def test_species_with_underscores(tmp_path: Path) -> None:
     )
     found = open_birds(tmp_path, "realbirdid", "test")
     assert found.names == ("Parus major",)
-    assert found.observations is not None
-    assert (found.observations.taxonomy.common, found.observations.candidates.tolist()) == (("Great Tit",), [0])
+    assert found.details is not None
+    assert (found.details.taxonomy.common, found.details.candidates.tolist()) == (("Great Tit",), [0])

@@ -84,7 +84,7 @@ def test_the_table_is_that_of_the_files(world: World) -> None:
     dataset = opened(world)
     divided = read_division(world.folder / "divisions" / "toys.json", dataset)
     row = (world.folder / "said").read_text(encoding="utf-8").splitlines()[1].split()
-    assert row[:3] == ["oodbench/toys", str(SCENES), str(dataset.annotation.present.sum())]
+    assert row[:3] == ["oodbench/toys", str(SCENES), str(dataset.details.present.sum())]
     main = [name for name, chosen in zip(divided.sets, divided.main, strict=True) if chosen]
     every = [main.count("ID"), main.count("OOD-S"), main.count("OOD-H"), *map(divided.sets.count, ("OOD-S", "OOD-H"))]
     assert row[3:] == [str(number) for number in every]

@@ -306,7 +306,7 @@ def test_a_server_says_of_birds_what_the_engine_says(served: Served, protocol: s
 @pytest.fixture(scope="module")
 def readers() -> Mapping[str, Any]:
     """Who reads names of birds, and reasons, without a model."""
-    birds = open_realbirdid("sample-drawn").selected_observations
+    birds = open_realbirdid("sample-drawn").selected_details
     assert birds is not None
     names = BirdVocabulary.from_taxonomy(birds.taxonomy)
     return {"abstention": ReasonParser(names), "free_form": names}

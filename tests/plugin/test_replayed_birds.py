@@ -27,7 +27,7 @@ def birds() -> Dataset:
 @pytest.fixture(scope="module")
 def sure(birds: Dataset) -> Any:
     """Probabilities that name every bird that can be told, and share the rest out."""
-    rows, observed = np.arange(len(birds)), birds.selected_observations
+    rows, observed = np.arange(len(birds)), birds.selected_details
     assert observed is not None
     found = np.full((len(birds), birds.classes), 0.4 / (birds.classes - 1), np.float32)
     found[rows, np.where(observed.answerable, observed.species, 0)] = 0.6
@@ -94,10 +94,9 @@ def test_what_are_no_probabilities_stops_the_case(world: Any, sure: Any) -> None
 
 
 def test_words_about_birds_are_read_as_free_form(world: Any, birds: Dataset) -> None:
-    assert birds.selected_observations is not None
+    assert birds.selected_details is not None
     told = [
-        f"It is a {birds.names[index]}." if index >= 0 else "I cannot tell."
-        for index in birds.selected_observations.species
+        f"It is a {birds.names[index]}." if index >= 0 else "I cannot tell." for index in birds.selected_details.species
     ]
     write(world.folder / "A.csv", [("key", "answer"), *zip(birds.keys, told, strict=True)])
     world.installed(

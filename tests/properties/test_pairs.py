@@ -57,7 +57,7 @@ class Scenes:
         known = self.present | self.absent
         notation = Annotation(self.present.astype(np.int32), known, known, tuple(keys), names)
         index = tuple(Row(key, f"{key}.png", key) for key in keys)
-        return Dataset("oodbench", "here", index, whole_file_source(()), categories, names=names, annotation=notation)
+        return Dataset("oodbench", "here", index, whole_file_source(()), categories, names=names, details=notation)
 
     def detected(self, errors=()) -> list[DetectorOutput]:
         """Every detector; the first gave no answer about some images."""
@@ -139,7 +139,7 @@ def test_purifying_leaves_a_label_its_rank_among_absent_ones(world):
 
 @given(scenes(), SHARES)
 def test_pairs_are_of_one_set_each(world, threshold):
-    notation, usable = world.dataset.annotation, np.ones(len(world.states), bool)
+    notation, usable = world.dataset.details, np.ones(len(world.states), bool)
     found = [flag_failures(one, notation, usable, threshold) for one in world.detected()]
     every = [
         {*zip(some.rows.tolist(), some.categories.tolist(), strict=True)}
@@ -185,14 +185,14 @@ def test_one_seed_makes_one_file(world, threshold, most, seed, absent):
 def test_the_order_of_images_and_categories_changes_nothing(world, threshold, most, absent, data):
     images, categories = (data.draw(st.permutations(range(size))) for size in world.present.shape)
     dataset, rules = world.dataset, DivisionSettings(threshold, most, 42, absent)
-    notation = dataset.annotation
+    notation = dataset.details
     mixed = Annotation(
         *(part[images][:, categories] for part in (notation.counts, notation.known, notation.countable)),
         tuple(notation.image_ids[row] for row in images),
         tuple(notation.category_ids[column] for column in categories),
     )
     names, index = tuple(dataset.names[c] for c in categories), tuple(dataset.index[row] for row in images)
-    other = replace(dataset, names=names, index=index, annotation=mixed)
+    other = replace(dataset, names=names, index=index, details=mixed)
     moved = [replace(one, logits=one.logits[images][:, categories]) for one in world.detected()]
     assert pairs(build_division(other, moved, rules), other) == pairs(
         build_division(dataset, world.detected(), rules), dataset

@@ -42,7 +42,7 @@ def world(seed: int = 0) -> World:
     known = np.ones_like(present)
     notation = Annotation(present.astype(np.int32), known, known, tuple(map(str, range(IMAGES))), names)
     index = tuple(Row(key, f"{key}.jpg", f"{n:064x}") for n, key in enumerate(keys))
-    dataset = Dataset("oodbench", "coco", index, whole_file_source(()), CATEGORIES, names=names, annotation=notation)
+    dataset = Dataset("oodbench", "coco", index, whole_file_source(()), CATEGORIES, names=names, details=notation)
     logits = [(random.normal(size=present.shape) * 2 + 6 * present).astype(np.float32) for _ in range(DETECTORS)]
     found = [DetectorOutput(Detector(f"d{position}[]", "1", ""), each, {}) for position, each in enumerate(logits)]
     return World(dataset, tuple(found), present)

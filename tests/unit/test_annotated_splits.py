@@ -172,11 +172,10 @@ def truth(world: Path, kind: str) -> list[dict[str, str]]:
 
 def counted(found: Dataset) -> dict[tuple[str, str], int]:
     """How often a name is in a picture, by the picture's number and the name."""
-    assert found.annotation is not None
-    indices = np.argwhere(found.annotation.counts).tolist()
+    assert found.details is not None
+    indices = np.argwhere(found.details.counts).tolist()
     return {
-        (found.keys[row][-12:], found.names[column]): int(found.annotation.counts[row, column])
-        for row, column in indices
+        (found.keys[row][-12:], found.names[column]): int(found.details.counts[row, column]) for row, column in indices
     }
 
 
@@ -187,15 +186,15 @@ def opened(request: pytest.FixtureRequest, splits: dict[str, SplitRef], tmp_path
 
 @pytest.mark.deep
 def test_every_format_opens_with_one_row_a_picture(opened: Dataset) -> None:
-    assert opened.annotation is not None
-    assert opened.annotation.counts.shape == (len(opened), opened.classes)
+    assert opened.details is not None
+    assert opened.details.counts.shape == (len(opened), opened.classes)
     assert len(opened.names) == opened.classes
-    assert opened.annotation.present.any()
+    assert opened.details.present.any()
 
 
 def test_a_cached_index_is_the_same(opened: Dataset, splits: dict[str, SplitRef], tmp_path: Path) -> None:
     again = open_split(splits[opened.split], tmp_path / "cache")
-    assert (again.index, again.annotation.sha256) == (opened.index, opened.annotation.sha256)
+    assert (again.index, again.details.sha256) == (opened.index, opened.details.sha256)
     assert len([*(tmp_path / "cache").glob("*.json")]) == 1
 
 
@@ -204,27 +203,27 @@ def test_coco_holds_what_was_drawn(world: Path, splits: dict[str, SplitRef]) -> 
     crowds = {(row["scene"][-12:], row["name"]) for row in truth(world, "coco") if row["crowd"] == "1"}
     found = open_split(splits["coco"])
     assert counted(found) == drawn + Counter(crowds)
-    assert {astuple(one) for one in found.annotation.excluded} == set()
-    open_ended = np.argwhere(~found.annotation.countable).tolist()
+    assert {astuple(one) for one in found.details.excluded} == set()
+    open_ended = np.argwhere(~found.details.countable).tolist()
     assert {(found.keys[row][-12:], found.names[column]) for row, column in open_ended} == crowds
 
 
 def test_the_empty_picture_is_there_with_nothing_in_it(splits: dict[str, SplitRef]) -> None:
     found = open_split(splits["coco"])
-    assert found.annotation.known_absent[found.keys.index("val2017/000000000025")].all()
+    assert found.details.known_absent[found.keys.index("val2017/000000000025")].all()
 
 
 def test_lvis_holds_what_was_drawn_where_it_says_so(world: Path, splits: dict[str, SplitRef]) -> None:
     drawn = Counter((row["scene"][-12:], row["name"]) for row in truth(world, "lvis"))
     found = open_split(splits["lvis"])
-    counts, countable = counted(found), found.annotation.countable
+    counts, countable = counted(found), found.details.countable
     assert counts.keys() == drawn.keys()
     short = {pair: drawn[pair] - number for pair, number in counts.items() if drawn[pair] != number}
-    partly = np.argwhere(found.annotation.present & ~countable).tolist()
+    partly = np.argwhere(found.details.present & ~countable).tolist()
     assert short == {(found.keys[row][-12:], found.names[column]): 1 for row, column in partly} != {}
 
 
 def test_lvis_knows_its_negatives_alone(splits: dict[str, SplitRef]) -> None:
-    found = open_split(splits["lvis"]).annotation
+    found = open_split(splits["lvis"]).details
     assert (found.known_absent.sum(axis=1) == 6).all()
     assert np.array_equal(found.known, found.present | found.known_absent)

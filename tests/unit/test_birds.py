@@ -62,11 +62,11 @@ def test_the_species_are_its_one_ground_truth(fill: Fill) -> None:
 
 def test_what_was_observed_is_that_of_the_chosen_rows(fill: Fill) -> None:
     split = opened(fill())
-    assert split.selected_observations is split.observations
+    assert split.selected_details is split.details
     one = split.subsample(1, seed=0)
-    assert one.selected_observations is not None
-    assert one.selected_observations is one.selected_observations
-    assert one.selected_observations.species.tolist() == [one.index[row].label for row in one.selected]
+    assert one.selected_details is not None
+    assert one.selected_details is one.selected_details
+    assert one.selected_details.species.tolist() == [one.index[row].label for row in one.selected]
 
 
 def test_pictures_are_hashed_once_and_anew_where_they_change(fill: Fill, tmp_path: Path) -> None:
@@ -141,6 +141,6 @@ def test_what_the_toybox_writes_opens(tmp_path: Path) -> None:
     for ref in (ref for ref in list_splits(tmp_path) if ref.layout == "birds"):
         split = open_split(ref)
         assert str(ref).startswith("realbirdid/drawn")
-        assert split.selected_observations is not None
+        assert split.selected_details is not None
         assert split.names == tuple(one.name for one in bird_files.species())
-        assert 0 < split.selected_observations.answerable.sum() < len(split)
+        assert 0 < split.selected_details.answerable.sum() < len(split)

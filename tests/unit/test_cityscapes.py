@@ -54,12 +54,12 @@ class Street:
     def says(self, label: str) -> tuple[int, bool, bool]:
         """What the street says of a label: its count, and whether it is known and countable."""
         self.write()
-        found = self.open().annotation
+        found = self.open().details
         index = found.category_ids.index(label)
         return int(found.counts[0, index]), bool(found.known[0, index]), bool(found.countable[0, index])
 
     def left_out(self) -> list[str]:
-        return [f"{one.count} {one.what}: {one.why}" for one in self.open().annotation.excluded]
+        return [f"{one.count} {one.what}: {one.why}" for one in self.open().details.excluded]
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ class Toy:
     def __init__(self, folder: Path) -> None:
         self.found: list[RenderedScene] = toy.write(folder, 7, styles(), 24)
         self.data = open_cityscapes(folder, "oodbench", "cityscapes")
-        self.by_key = dict(zip(self.data.annotation.image_ids, range(len(self.data)), strict=True))
+        self.by_key = dict(zip(self.data.details.image_ids, range(len(self.data)), strict=True))
 
     def row(self, picture: RenderedScene) -> int:
         return self.by_key[picture.scene.key.rpartition("/")[2]]
@@ -93,21 +93,21 @@ def drawn(picture: RenderedScene) -> Counter[str]:
 def test_the_toy_s_counts_are_the_things_that_were_drawn(world: Toy) -> None:
     assert len(world.data) == len(world.found)
     for picture in world.found:
-        counts = world.data.annotation.counts[world.row(picture)].tolist()
-        assert +Counter(dict(zip(world.data.annotation.category_ids, counts, strict=True))) == drawn(picture)
+        counts = world.data.details.counts[world.row(picture)].tolist()
+        assert +Counter(dict(zip(world.data.details.category_ids, counts, strict=True))) == drawn(picture)
 
 
 def test_only_the_toy_s_crowds_are_not_countable(world: Toy) -> None:
     crowds = [picture for picture in world.found if picture.scene.crowd]
     grouped = {classes()[picture.scene.things[0].label].concept.cityscapes for picture in crowds} & toy.GROUPED
-    uncountable = np.argwhere(~world.data.annotation.countable)
-    assert world.data.annotation.known.all()
-    assert {world.data.annotation.category_ids[index] for _, index in uncountable} == grouped - {"train"}
+    uncountable = np.argwhere(~world.data.details.countable)
+    assert world.data.details.known.all()
+    assert {world.data.details.category_ids[index] for _, index in uncountable} == grouped - {"train"}
     assert {row for row, _ in uncountable.tolist()} <= {world.row(picture) for picture in crowds}
 
 
 def test_what_table_5_drops_is_left_out_and_listed(world: Toy) -> None:
-    left_out = {one.why.partition(" is no class here")[0]: one.count for one in world.data.annotation.excluded}
+    left_out = {one.why.partition(" is no class here")[0]: one.count for one in world.data.details.excluded}
     assert left_out["sky"] == len(world.found)
     assert {*left_out} <= {"sky", "train", "traingroup"}
 
@@ -127,7 +127,7 @@ def test_every_polygon_is_an_instance(street: Street, label: str) -> None:
 
 def test_what_is_not_annotated_is_absent(street: Street) -> None:
     assert street.says("bus") == (0, True, True)
-    assert street.open().annotation.known_absent.all()
+    assert street.open().details.known_absent.all()
 
 
 def test_a_group_is_present_and_cannot_be_counted(street: Street) -> None:
@@ -159,7 +159,7 @@ def test_other_labels_are_left_out_and_listed(street: Street, label: str) -> Non
     street.put(label)
     street.write()
     assert street.left_out()[0].startswith(f"1 polygon: {label} is no class here (")
-    assert not street.open().annotation.present.any()
+    assert not street.open().details.present.any()
 
 
 @pytest.mark.parametrize("polygon", [[], [(2, 2)], [(2, 2), (5, 5)], [(2, 2), (5, 5), (3, 3)]])

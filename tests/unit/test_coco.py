@@ -79,7 +79,7 @@ def left_out(folder: Folder) -> Callable[[], list[tuple[str, int, str]]]:
     """What is left out when the folder is opened: why, how often, the first."""
 
     def found() -> list[tuple[str, int, str]]:
-        annotation = folder.open().annotation
+        annotation = folder.open().details
         return [(one.why, one.count, one.first) for one in annotation.excluded] if annotation else []
 
     return found
@@ -87,23 +87,23 @@ def left_out(folder: Folder) -> Callable[[], list[tuple[str, int, str]]]:
 
 def facts(found: Dataset, name: str = "counts") -> list[list[int]]:
     """An array of the annotation as ints."""
-    table: list[list[int]] = getattr(found.annotation, name).astype(int).tolist()
+    table: list[list[int]] = getattr(found.details, name).astype(int).tolist()
     return table
 
 
 def test_things_are_counted_by_picture_and_category_id(folder: Folder) -> None:
     found = folder.add(1, CAR).add(1, CAR, (9, 9, 1, 1)).add(3, PERSON).add(3, APPLE).open()
     assert facts(found) == [[0, 2, 0], [0, 0, 0], [1, 0, 1]]
-    assert found.annotation.known.all()
-    assert found.annotation.countable.all()
-    assert found.annotation.excluded == ()
+    assert found.details.known.all()
+    assert found.details.countable.all()
+    assert found.details.excluded == ()
 
 
 def test_the_data_set(folder: Folder) -> None:
     found = folder.open()
     assert found.keys == ("val2017/000000000001", "val2017/000000000002", "val2017/000000000003")
     assert (found.names, found.classes) == (("person", "car", "Äpfel 🍎"), 3)
-    assert (found.annotation.image_ids, found.annotation.category_ids) == (("1", "2", "3"), ("1", "3", "52"))
+    assert (found.details.image_ids, found.details.category_ids) == (("1", "2", "3"), ("1", "3", "52"))
     assert (found.upright, found.expected, found.label_sets) == (False, None, {})
     assert {row.label for row in found.index} == {-1}
 
@@ -121,7 +121,7 @@ def test_the_order_of_the_file_changes_nothing(folder: Folder, seed: int) -> Non
     for part in (folder.images, folder.categories, folder.things):
         Random(seed).shuffle(part)
     after = folder.open()
-    assert (after.fingerprint, after.annotation.sha256) == (before.fingerprint, before.annotation.sha256)
+    assert (after.fingerprint, after.details.sha256) == (before.fingerprint, before.details.sha256)
 
 
 def test_an_image_without_annotation_has_nothing(folder: Folder) -> None:
@@ -189,7 +189,7 @@ def test_equal_annotations_count_once(folder: Folder, left_out: Any) -> None:
     assert left_out() == [("it repeats another one's image, category and box", 2, "annotation 1 of image 1")]
     found = folder.open()
     assert facts(found) == [[1, 2, 0], [0, 1, 0], [0, 0, 0]]
-    assert found.annotation.countable.all()
+    assert found.details.countable.all()
 
 
 def test_of_a_crowd_and_a_thing_in_one_box_the_crowd_is_kept(folder: Folder, left_out: Any) -> None:
@@ -355,7 +355,7 @@ def test_what_is_published() -> None:
 def test_types_of_other_tools(folder: Folder, part: str, change: dict[str, Any]) -> None:
     folder.images, folder.categories = [image(1)], [category(PERSON, "person"), category(CAR, "car")]
     getattr(folder.add(), part)[0].update(change)
-    annotation = folder.open().annotation
+    annotation = folder.open().details
     assert (annotation.counts.tolist(), annotation.known.tolist()) == ([[1, 0]], [[True, True]])
 
 
@@ -363,7 +363,7 @@ def test_names_that_are_numbers_and_no_annotations(folder: Folder) -> None:
     folder.categories = [{"id": 1, "name": 7}]
     assert folder.open().names == ("7",)
     folder.write(json.dumps({"images": [image(1)], "annotations": None, "categories": [category(1, "cat")]}))
-    assert open_coco(folder.path, "oodbench", "mine").annotation.counts.tolist() == [[0]]
+    assert open_coco(folder.path, "oodbench", "mine").details.counts.tolist() == [[0]]
 
 
 @pytest.mark.parametrize(
@@ -379,7 +379,7 @@ def test_null_in_a_field_that_is_needed_is_named(folder: Folder, part: str, key:
 def test_the_parent_of_others_is_never_known_to_be_absent(folder: Folder, name: str) -> None:
     root = {"id": 0, "name": name, "supercategory": "none"}
     folder.categories = [root, {"id": PERSON, "name": "cod", "supercategory": name}, category(CAR, "car")]
-    annotation = folder.add().open().annotation
+    annotation = folder.add().open().details
     assert annotation.known[0].tolist() == [False, True, True]
     assert [(part.what, part.first) for part in annotation.excluded] == [("category", name)]
 
@@ -388,7 +388,7 @@ def test_a_parent_with_the_name_of_a_class_is_left_out(folder: Folder) -> None:
     root = {"id": 0, "name": "Cod", "supercategory": "none"}
     folder.categories = [root, {"id": PERSON, "name": "cod", "supercategory": "cod"}]
     found = folder.add().open()
-    assert (found.names, found.annotation.known.all(), found.annotation.excluded[0].first) == (
+    assert (found.names, found.details.known.all(), found.details.excluded[0].first) == (
         ("cod",),
         True,
         "Cod (0)",
@@ -397,7 +397,7 @@ def test_a_parent_with_the_name_of_a_class_is_left_out(folder: Folder) -> None:
 
 def test_a_parent_that_is_annotated_is_a_class(folder: Folder) -> None:
     folder.categories = [category(PERSON, "thing"), category(CAR, "car")]
-    assert folder.add().open().annotation.known.all()
+    assert folder.add().open().details.known.all()
 
 
 @pytest.mark.parametrize("write", ["a\\{}", ".\\a\\{}", "./a/{}", "val2017/a/{}", "val2017\\a\\{}", '"a/{}"', " a/{} "])
@@ -428,7 +428,7 @@ def test_one_category_with_underscores(folder: Folder) -> None:
 @pytest.mark.parametrize("name", ["ignored regions", "void", "DontCare", "unlabelled", "__ignore__"])
 def test_a_name_for_no_category_is_never_known_to_be_absent(folder: Folder, name: str) -> None:
     folder.categories = [category(0, name), category(PERSON, "cod")]
-    assert folder.add().open().annotation.known[0].tolist() == [False, True]
+    assert folder.add().open().details.known[0].tolist() == [False, True]
 
 
 @pytest.mark.parametrize("name", ["\ufeffcod", " cod ", "cod\n"])

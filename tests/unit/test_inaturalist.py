@@ -83,8 +83,8 @@ def table(tmp_path: Path, name: str = "birds") -> list[dict[str, str]]:
 
 
 def seen(found: Result) -> Observations:
-    assert found.dataset.observations is not None
-    return found.dataset.observations
+    assert found.dataset.details is not None
+    return found.dataset.details
 
 
 def test_a_species_is_answerable_with_all_that_is_known(make: Make, tmp_path: Path) -> None:
@@ -261,7 +261,7 @@ COMPLEX = {"scientific_name": "Corvus brachyrhynchos", "common_name": "American 
 
 def test_a_complex_is_no_species_and_does_not_name_one(make: Make) -> None:
     result = make(row(1), row(2, **COMPLEX), reasons="observation_id,reason\n2,image quality\n")
-    observations = result.dataset.observations
+    observations = result.dataset.details
     assert observations is not None
     assert observations.answerable.tolist() == [True, False]
     assert observations.taxonomy.common == ("American Crow",)

@@ -75,18 +75,18 @@ def folder(tmp_path: Path) -> Folder:
 
 
 def facts(found: Dataset, name: str = "counts") -> list[list[int]]:
-    table: list[list[int]] = getattr(found.annotation, name).astype(int).tolist()
+    table: list[list[int]] = getattr(found.details, name).astype(int).tolist()
     return table
 
 
 def listed(found: Dataset) -> list[tuple[str, str, int, str]]:
-    return [(one.what, one.why, one.count, one.first) for one in found.annotation.excluded] if found.annotation else []
+    return [(one.what, one.why, one.count, one.first) for one in found.details.excluded] if found.details else []
 
 
 def test_the_url_tells_the_folder_of_a_picture(folder: Folder) -> None:
     found = folder.open()
     assert [f"{key}.jpg" for key in found.keys] == [*PLACES]
-    assert found.annotation.image_ids == ("7", "5", "9")
+    assert found.details.image_ids == ("7", "5", "9")
 
 
 def test_an_underscore_is_a_space(folder: Folder) -> None:
@@ -143,7 +143,7 @@ def test_a_broken_thing_of_a_negative_category_leaves_it_unknown(folder: Folder)
 def test_annotations_that_lead_nowhere(folder: Folder, where: int, what: int) -> None:
     found = folder.add(where, what).open()
     assert listed(found)[0][2:] == (1, f"annotation 0 of image {where}")
-    assert not found.annotation.known.any()
+    assert not found.details.known.any()
 
 
 def test_a_file_name_is_read_where_there_is_no_url(folder: Folder) -> None:
@@ -175,7 +175,7 @@ def test_missing_pictures(folder: Folder) -> None:
 def test_the_file_lies_in_the_folder_or_in_annotations(folder: Folder) -> None:
     assert len(folder.open(inner="annotations")) == 3
     assert annotation_file(folder.path) == folder.path / "annotations/lvis_v1_val.json"
-    assert folder.add(7, CAT).open().annotation.counts.sum() == 1
+    assert folder.add(7, CAT).open().details.counts.sum() == 1
     assert annotation_file(folder.path) == folder.path / "lvis_v1_val.json"
 
 

@@ -87,13 +87,13 @@ class Street:
 
     def says(self, category: str = "vehicle.car") -> tuple[int, bool, bool]:
         """What the opened street says of a category: its count, and whether it is known and countable."""
-        found = self.open().annotation
+        found = self.open().details
         assert found is not None
         index = found.category_ids.index(category)
         return int(found.counts[0, index]), bool(found.known[0, index]), bool(found.countable[0, index])
 
     def left_out(self) -> list[str]:
-        found = self.open().annotation
+        found = self.open().details
         assert found is not None
         return [f"{one.count} {one.why}" for one in found.excluded]
 
@@ -119,7 +119,7 @@ def part(
 
 
 def test_the_toy_s_counts_are_the_things_that_were_drawn(part: tuple[Dataset, list[RenderedScene]]) -> None:
-    found, pictures = part[0].annotation, part[1]
+    found, pictures = part[0].details, part[1]
     drawn = [Counter(classes()[one.label].concept.nuscenes for one in picture.scene.things) for picture in pictures]
     read = [Counter(dict(zip(found.category_ids, row, strict=True))) for row in found.counts.tolist()]
     assert [+row for row in read] == drawn
@@ -147,7 +147,7 @@ def test_the_order_of_the_tables_changes_nothing(street: Street) -> None:
     first = street.open()
     street.tables = {name: rows[::-1] for name, rows in street.tables.items()}
     again = street.open()
-    assert (again.annotation.sha256, again.fingerprint) == (first.annotation.sha256, first.fingerprint)
+    assert (again.details.sha256, again.fingerprint) == (first.details.sha256, first.fingerprint)
 
 
 def test_the_index_is_kept_in_the_cache(street: Street, tmp_path: Path) -> None:
@@ -248,7 +248,7 @@ def test_categories_without_a_name_are_left_out_and_listed(street: Street) -> No
         street.put(category)
     debris = "movable_object.debris is no class here (what it refers to is unclear)"
     assert street.left_out() == [f"2 {debris}", "1 no published name for vehicle.rocket ü"]
-    assert street.open().annotation.counts.sum() == 0
+    assert street.open().details.counts.sum() == 0
 
 
 def test_sweeps_and_other_cameras_are_not_looked_at(street: Street) -> None:
@@ -335,7 +335,7 @@ def test_two_key_frames_of_one_sample_are_refused(street: Street) -> None:
 
 
 def test_empty_tables_of_things_are_a_street_without_things(street: Street) -> None:
-    found = street.open().annotation
+    found = street.open().details
     assert found.counts.shape == (1, 22)
     assert not found.present.any()
     assert found.known_absent.all()

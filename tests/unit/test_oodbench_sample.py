@@ -72,8 +72,8 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 
 def annotation(found: Dataset) -> Annotation:
-    assert found.annotation is not None
-    return found.annotation
+    assert found.details is not None
+    return found.details
 
 
 def test_there_is_a_split_a_format_without_any_data_given() -> None:

@@ -58,8 +58,8 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 
 def seen(found: Dataset) -> Observations:
-    assert found.observations is not None
-    return found.observations
+    assert found.details is not None
+    return found.details
 
 
 def manifests() -> list[dict[str, str]]:

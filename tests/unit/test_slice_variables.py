@@ -12,7 +12,7 @@ from eyechart.data.observations import Observations
 from eyechart.data.splits.open_split import open_split
 from eyechart.data.taxonomy import Taxonomy
 from eyechart.errors import DataError
-from eyechart.evaluation.slice_columns import distinct_names, slice_variables, taxon_variables
+from eyechart.evaluation.slice_columns import distinct_names, slice_variables
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_the_taxa_of_birds_are_slices_on_every_level() -> None:
         np.zeros(0, np.int64),
     )
     read = {
-        part.name: [part.values[code] if code >= 0 else "" for code in part.codes] for part in taxon_variables(birds)
+        part.name: [part.values[code] if code >= 0 else "" for code in part.codes] for part in birds.slice_variables()
     }
     assert read == {"species": ["a b", "", "c c"], "genus": ["a", "a", "c"], "order": ["x", "x", "y"]}
 

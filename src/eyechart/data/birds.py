@@ -61,4 +61,4 @@ def _build(
     )
     labels = [(label,) if label >= 0 else None for label in species]
     truth = build_original_labels(benchmark, index, labels, f"the species of {benchmark}/{split}")
-    return replace(whole, index=index, label_sets={truth.name: truth}, observations=observations, provenance=provenance)
+    return replace(whole, index=index, label_sets={truth.name: truth}, details=observations, provenance=provenance)

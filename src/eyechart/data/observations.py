@@ -8,6 +8,8 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import NDArray
 
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.data.dataset.slice_variables import SliceVariable
 from eyechart.data.taxonomy import Taxonomy
 from eyechart.errors import DataError
 
@@ -128,6 +130,19 @@ class Observations:
             {name: tuple(days[row] for row in chosen.tolist()) for name, days in self.dates.items()},
         )
 
+    def slice_variables(self) -> Iterator[SliceVariable]:
+        """Yield the species, genus and higher taxa of images, from the lowest level to the highest."""
+        taxonomy, taxa = self.taxonomy, self.genus
+        yield SliceVariable(taxonomy.levels[0], taxonomy.names[0], self.species)
+        for level in range(1, len(taxonomy.levels)):
+            yield SliceVariable(taxonomy.levels[level], taxonomy.names[level], taxa)
+            if level < len(taxonomy.parents):
+                taxa = taxonomy.parents[level][taxa]
+
+    def image_classes(self) -> Ints:
+        """Return the finest known taxon of each image (n,)."""
+        return self.nodes
+
     @cached_property
     def exclusion_notes(self) -> tuple[str, ...]:
         """Notes about images that are excluded or wrong under range lists, with the first observations of each kind."""
@@ -180,3 +195,9 @@ class Observations:
         for coordinates in (self.latitude, self.longitude):
             whole.update(coordinates.astype("<f8").tobytes())
         return whole.hexdigest()
+
+
+def find_observations(dataset: Dataset) -> Observations | None:
+    """Return the observations of the selected images, None for a data set without any."""
+    details = dataset.selected_details
+    return details if isinstance(details, Observations) else None

@@ -5,19 +5,17 @@ from collections.abc import Iterator, Sequence
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.dataset.slice_variables import CLASS, SliceVariable
-from eyechart.data.observations import Observations
 
 
 def slice_variables(dataset: Dataset, class_names: Sequence[str] = ()) -> Iterator[SliceVariable]:
-    """Yield the variables of the selected images: the columns of the user's table, and the original
-    class or the levels of the taxonomy.
+    """Yield the variables of the selected images: the columns of the user's table, and those of the details of the
+    data set, such as the levels of a taxonomy, or else the original class.
 
     `class_names` are used if the data set has no names; classes without names have their index.
     """
-    variables = [_class_variable(dataset, class_names)]
-    if dataset.selected_observations is not None:
-        variables = [*taxon_variables(dataset.selected_observations)]
-    for variable in (*own_variables(dataset), *variables):
+    details = dataset.selected_details
+    variables = tuple(details.slice_variables()) if details is not None else ()
+    for variable in (*own_variables(dataset), *(variables or (_class_variable(dataset, class_names),))):
         if variable is not None and (used := variable.used()).values:
             yield used
 
@@ -46,13 +44,3 @@ def distinct_names(names: Sequence[str], classes: int) -> tuple[str, ...]:
         return tuple(map(str, range(classes)))
     counts = Counter(names)
     return tuple(f"{name} ({index})" if counts[name] > 1 else name for index, name in enumerate(names))
-
-
-def taxon_variables(observations: Observations) -> Iterator[SliceVariable]:
-    """Yield the species, genus and higher taxa of images, from the lowest level to the highest."""
-    taxonomy, taxa = observations.taxonomy, observations.genus
-    yield SliceVariable(taxonomy.levels[0], taxonomy.names[0], observations.species)
-    for level in range(1, len(taxonomy.levels)):
-        yield SliceVariable(taxonomy.levels[level], taxonomy.names[level], taxa)
-        if level < len(taxonomy.parents):
-            taxa = taxonomy.parents[level][taxa]

@@ -190,14 +190,14 @@ class BirdWorld:
 
     def dataset(self, **facts: Any) -> Dataset:
         labels = [SPECIES.index(name) if name in SPECIES else -1 for name, *_ in self.birds]
-        usual = {"classes": len(SPECIES), "names": SPECIES, "observations": self.seen, "upright": False}
+        usual = {"classes": len(SPECIES), "names": SPECIES, "details": self.seen, "upright": False}
         return self.pictures(labels, **usual | facts)
 
     def sit(self, model: Any, protocol: str = "species", **more: Any) -> Context:
         limit, seed, templates = (
             more.pop(name, usual) for name, usual in (("limit", None), ("seed", 0), ("templates", None))
         )
-        facts = {name: more.pop(name) for name in ("broken", "observations") if name in more}
+        facts = {name: more.pop(name) for name in ("broken", "details") if name in more}
         dataset = self.dataset(**facts).subsample(limit, seed)
         runner = Runner(Store(self.store), limit, seed, lambda *_: None)
         chosen = {**get_protocol(protocol).defaults(), **{name: str(value) for name, value in more.items()}}

@@ -83,9 +83,9 @@ def test_a_less_confident_model_with_the_same_answers_has_worse_scores_alone(
 def test_photographs_of_one_observation_are_one_unit(make_bird_world: Any, number: Any) -> None:
     world = make_bird_world(skill=6.0)
     observations = replace(world.seen, ids=tuple(f"o{row // 2}" for row in range(22)))
-    record = world.record(world.comparing(), "species", observations=observations)
+    record = world.record(world.comparing(), "species", details=observations)
     metric = number(record, "log_score", "answerable.species")
     assert (metric.n, metric.n_clusters, metric.ci_method) == (14, 7, "clustered student")
     logits = [world.logits() * factor for factor in (1.0, 0.4)]
-    sides = [evidence(world, values, "species", observations=observations) for values in logits]
+    sides = [evidence(world, values, "species", details=observations) for values in logits]
     assert {one.n_clusters for one in compare_metrics(*sides) if one.family == SCORES} == {7}

@@ -85,7 +85,7 @@ def test_a_bird_without_a_location_has_no_list(bird_world: Any) -> None:
 
 
 def test_a_split_without_observations_is_refused(bird_world: Any) -> None:
-    bare = replace(bird_world.dataset(), observations=None)
+    bare = replace(bird_world.dataset(), details=None)
     with pytest.raises(DataError, match=r"realbirdid.* has no observations\. Put birds\.csv"):
         require_observations(replace(bare, benchmark="realbirdid"))
     assert len(require_observations(bird_world.dataset())) == 22

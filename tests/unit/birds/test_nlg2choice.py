@@ -59,7 +59,7 @@ def asking(tmp_path: Path, model: HfGenerator) -> Ask:
         dataset: Dataset = open_realbirdid("sample-drawn").subsample(images, 1)
         runner = Runner(Store(tmp_path / "store"), images, 1, lambda *_: None, engine or LocalEngine())
         chosen = {**get_protocol("species").defaults(), "probability": "nlg2choice", **options}
-        observed = dataset.selected_observations
+        observed = dataset.selected_details
         assert observed is not None
         names = observed.taxonomy.names[0]
         return Context(runner, of or model, dataset, names, "split", chosen, protocol="species")

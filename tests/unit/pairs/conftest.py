@@ -107,7 +107,7 @@ class PairWorld:
         known = {"known": np.ones(counts.shape, bool), "countable": np.ones(counts.shape, bool)}
         ids = [tuple(map(str, range(size))) for size in counts.shape]
         notation = Annotation(counts, **known | self.annotation, image_ids=ids[0], category_ids=ids[1], source="coco")
-        facts = {"classes": len(self.names), "names": self.names, "annotation": notation, "upright": False}
+        facts = {"classes": len(self.names), "names": self.names, "details": notation, "upright": False}
         return self.pictures([-1] * len(counts), **facts | more)
 
     def logits(self, spec: str) -> NDArray[np.float32]:

@@ -51,7 +51,7 @@ class Aviary:
     def __call__(self, model: Any, protocol: str = "free_form", **more: Any) -> Context:
         limit, seed = more.pop("limit", None), more.pop("seed", 0)
         labels = [species for species, _, _ in self.birds]
-        facts = {"classes": len(SPECIES), "names": SPECIES, "observations": seen(self.birds)} | self.facts
+        facts = {"classes": len(SPECIES), "names": SPECIES, "details": seen(self.birds)} | self.facts
         dataset = self.pictures(labels, **facts).subsample(limit, seed)
         runner = Runner(Store(self.store), limit, seed, lambda *_: None)
         chosen = {**get_protocol(protocol).defaults(), **{name: str(value) for name, value in more.items()}}

@@ -9,13 +9,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from eyechart.data.dataset.details import Details
 from eyechart.data.dataset.label_sets import LabelSet
 from eyechart.data.dataset.limits import Limit, draw_rows
 from eyechart.data.dataset.rows import Row
 from eyechart.data.dataset.sample_hashes import hash_samples
 from eyechart.data.dataset.slice_variables import SliceVariable
-from eyechart.data.detection.annotation import Annotation
-from eyechart.data.observations import Observations
 from eyechart.errors import SpecError
 from eyechart.statistics.accuracy import Empty
 
@@ -37,10 +36,9 @@ class Source(Protocol):
 class Dataset:
     """A split with its checked index; `rows` are the selected rows, by their number in the source, () for all.
 
-    `equivalences` are pairs of classes that count as one. `annotation` (images with many objects) and `observations`
-    (birds) have one row per row of the index, and so have `slices`, the variables of slices.csv. `notes` describe what
-    is not evaluated, and `provenance` says where labels and class names are from. `templates` are prompt templates
-    that travel with the data.
+    `equivalences` are pairs of classes that count as one. `details`, which a study reads, have one row per row of the
+    index, and so have `slices`, the variables of slices.csv. `notes` describe what is not evaluated, and `provenance`
+    says where labels and class names are from. `templates` are prompt templates that travel with the data.
     """
 
     benchmark: str
@@ -55,8 +53,7 @@ class Dataset:
     label_sets: Mapping[str, LabelSet] = field(default_factory=dict)
     rows: tuple[int, ...] = ()
     equivalences: tuple[tuple[int, int], ...] = ()
-    annotation: Annotation | None = None
-    observations: Observations | None = None
+    details: Details | None = None
     notes: tuple[str, ...] = ()
     slices: tuple[SliceVariable, ...] = ()
     templates: tuple[str, ...] = ()
@@ -97,14 +94,9 @@ class Dataset:
         return hash_samples((self.index[row].key, self.index[row].sha256) for row in self.selected)
 
     @cached_property
-    def selected_annotation(self) -> Annotation | None:
-        """The annotation of the selected rows; not copied if all rows are selected."""
-        return self.annotation.select(self.rows) if self.annotation and self.rows else self.annotation
-
-    @cached_property
-    def selected_observations(self) -> Observations | None:
-        """The observations of the selected rows; not copied if all rows are selected."""
-        return self.observations.select(self.rows) if self.observations is not None and self.rows else self.observations
+    def selected_details(self) -> Details | None:
+        """The details of the selected rows; not copied if all rows are selected."""
+        return self.details.select(self.rows) if self.details is not None and self.rows else self.details
 
     def read(self, indices: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         """Yield (position, image bytes) for the selected rows at ascending positions."""
@@ -139,12 +131,13 @@ class Dataset:
         return replace(self, rows=tuple(draw_rows(limit, size, f"{seed}|limit|{self.benchmark}/{self.split}", classes)))
 
     def image_classes(self, limit: str) -> NDArray[np.int64]:
-        """Return the original class, or the finest known taxon, of each image of the split."""
+        """Return the original class of each image of the split, or the class that its details give it."""
         for labels in self.label_sets.values():
             if labels.original:
                 return labels.labels[:, 0]
-        if self.observations is not None:
-            return self.observations.nodes
+        classes = self.details.image_classes() if self.details is not None else None
+        if classes is not None:
+            return classes
         raise SpecError(
             f"--eye-limit={limit}: the images of {self.benchmark}/{self.split} have no classes. "
             "Give a number of images."

@@ -8,6 +8,8 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import NDArray
 
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.data.dataset.slice_variables import SliceVariable
 from eyechart.errors import DataError
 
 Bools = NDArray[np.bool_]
@@ -85,6 +87,19 @@ class Annotation:
             self.excluded,
             self.source,
         )
+
+    def slice_variables(self) -> tuple[SliceVariable, ...]:
+        """Return no variables: an image has objects of many categories."""
+        return ()
+
+    def image_classes(self) -> None:
+        """Return None: an image has objects of many categories."""
+
+
+def find_annotation(dataset: Dataset) -> Annotation | None:
+    """Return the annotation of the selected images, None for a data set without one."""
+    details = dataset.selected_details
+    return details if isinstance(details, Annotation) else None
 
 
 def list_exclusions(what: str, why: str, items: Iterable[str]) -> tuple[Exclusion, ...]:

@@ -149,4 +149,4 @@ def build_annotated_dataset(
         raise VocabularyError(f"{folder}: {error}") from error
     whole = build_dataset(folder, benchmark, split, entries, classes=len(names), names=names, upright=False)
     provenance = f"labels: boxes of {len(names):,} categories in the annotation files; class names: their names"
-    return replace(whole, label_sets={}, annotation=annotation, expected=expected, provenance=provenance)
+    return replace(whole, label_sets={}, details=annotation, expected=expected, provenance=provenance)

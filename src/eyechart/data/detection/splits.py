@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal, Protocol, get_args
 
 from eyechart.data.dataset.dataset import Dataset
+from eyechart.data.detection.annotation import find_annotation
 from eyechart.data.detection.cityscapes import open_cityscapes
 from eyechart.data.detection.coco import open_coco
 from eyechart.data.detection.lvis import open_lvis
@@ -41,7 +42,8 @@ def open_annotated(
 ) -> Dataset:
     """Open a part of a data set in a format, which its annotation then names as its source."""
     dataset = OPENERS[kind](folder, benchmark, split, part=part, cache=cache)
-    return replace(dataset, annotation=dataset.annotation and replace(dataset.annotation, source=kind))
+    annotation = find_annotation(dataset)
+    return replace(dataset, details=annotation and replace(annotation, source=kind))
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from eyechart.data.dataset.dataset import Dataset
+from eyechart.data.detection.annotation import find_annotation
 from eyechart.data.names import fold_name
 from eyechart.errors import DataError
 from eyechart.files.text_files import plain_text
@@ -29,7 +30,8 @@ def set_to_csv(division: Division, dataset: Dataset, name: str) -> bytes:
 
 def _rows(division: Division, dataset: Dataset, name: str) -> Iterator[Sequence[str]]:
     yield HEADER
-    ids = dataset.selected_annotation.image_ids if dataset.selected_annotation else dataset.keys
+    annotation = find_annotation(dataset)
+    ids = annotation.image_ids if annotation else dataset.keys
     for index in np.flatnonzero((np.array(division.sets, np.object_) == name) & division.main).tolist():
         answer = "YES" if division.present[index] else "NO"
         yield ids[division.rows[index]], dataset.names[division.categories[index]], answer
@@ -46,7 +48,7 @@ def read_set(path: Path, dataset: Dataset) -> Division:
             f"The file name of {path} names no set. Rename the file so that it ends with {', '.join(SETS)} or "
             f"{HARD_SAMPLES}.csv."
         )
-    pairs = read_pairs(path, dataset)
+    pairs, annotation = read_pairs(path, dataset), find_annotation(dataset)
     n = len(pairs)
     return Division(
         rows=pairs.rows,
@@ -59,7 +61,7 @@ def read_set(path: Path, dataset: Dataset) -> Division:
         detectors=(),
         parameters={},
         fingerprint=dataset.fingerprint,
-        annotation=dataset.selected_annotation.sha256 if dataset.selected_annotation else "",
+        annotation=annotation.sha256 if annotation else "",
     )
 
 
@@ -101,6 +103,7 @@ class _Reader:
 
     def __post_init__(self) -> None:
         self.found: dict[tuple[int, int], bool] = {}
+        self.annotation = find_annotation(self.dataset)
 
     @property
     def pairs(self) -> Pairs:
@@ -116,7 +119,7 @@ class _Reader:
             entry = self.dataset.index[row]
             for name in {entry.key, entry.file, PurePosixPath(entry.file).stem}:
                 indices[name] = index if indices.get(name, index) == index else -1
-        ids = self.dataset.selected_annotation.image_ids if self.dataset.selected_annotation else ()
+        ids = self.annotation.image_ids if self.annotation else ()
         return {name: index for name, index in indices.items() if index >= 0} | {
             image_id: index for index, image_id in enumerate(ids)
         }
@@ -144,7 +147,7 @@ class _Reader:
         """Add a pair; return its fault if it is repeated or contradicts the annotation."""
         if pair in self.found:
             return f"repeats {description}"
-        notation = self.dataset.selected_annotation
+        notation = self.annotation
         if notation and not (notation.present if here else notation.known_absent)[pair]:
             return f"says {'YES' if here else 'NO'} for {description}, which contradicts the annotation"
         self.found[pair] = here

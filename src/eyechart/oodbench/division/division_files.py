@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from eyechart.data.dataset.dataset import Dataset
+from eyechart.data.detection.annotation import find_annotation
 from eyechart.errors import DataError
 from eyechart.files.atomic import write_atomic
 from eyechart.files.text_files import utf8_bytes
@@ -212,8 +213,9 @@ def _digits(content: DivisionFile) -> Ints:
 
 
 def _same_data(path: Path, content: DivisionFile, dataset: Dataset) -> None:
-    notation = dataset.selected_annotation.sha256 if dataset.selected_annotation else ""
-    here = {"images": (content.fingerprint, dataset.fingerprint), "annotations": (content.annotation, notation)}
+    notation = find_annotation(dataset)
+    own = notation.sha256 if notation else ""
+    here = {"images": (content.fingerprint, dataset.fingerprint), "annotations": (content.annotation, own)}
     for what, (its, ours) in here.items():
         if its != ours:
             raise DataError(
@@ -245,7 +247,7 @@ def _find_pairs(path: Path, content: DivisionFile, dataset: Dataset) -> tuple[In
 
 def _as_annotated(path: Path, division: Division, dataset: Dataset) -> None:
     """Raise DataError for pairs that contradict the annotation or are repeated; a hard sample may also be in a set."""
-    notation = dataset.selected_annotation
+    notation = find_annotation(dataset)
     if notation is None:
         return
     where = division.rows, division.categories

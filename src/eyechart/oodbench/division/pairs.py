@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.detection.annotation import Annotation
+from eyechart.data.detection.annotation import Annotation, find_annotation
 from eyechart.errors import DataError, ModelError
 from eyechart.models.types import Floats
 from eyechart.oodbench.division.flags import (
@@ -130,12 +130,13 @@ def require_annotation(dataset: Dataset) -> Annotation:
 
     Raises DataError for a data set without one.
     """
-    if dataset.selected_annotation is None:
+    annotation = find_annotation(dataset)
+    if annotation is None:
         raise DataError(
             f"{dataset.benchmark}/{dataset.split} has no annotation of the categories in its images. Expected a folder "
             "of COCO, LVIS, nuScenes or Cityscapes."
         )
-    return dataset.selected_annotation
+    return annotation
 
 
 def build_division(

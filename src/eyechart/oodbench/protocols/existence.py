@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from eyechart.data.detection.annotation import find_annotation
 from eyechart.inference.store.responses import Response
 from eyechart.models.types import Usage
 from eyechart.oodbench.answers.pair_predictions import ExistencePredictions
@@ -143,7 +144,7 @@ def build_variant(context: Context, division: Division) -> dict[str, str]:
 
 def division_parameters(context: Context, division: Division) -> dict[str, str]:
     """Return the division's parameters, label, detectors and data source; "unknown" for what its file does not say."""
-    notation = context.dataset.annotation
+    notation = find_annotation(context.dataset)
     return {
         **{name: "unknown" for name in (option.name for option in IN_A_DIVISION) if name in context.options},
         **division.parameters,

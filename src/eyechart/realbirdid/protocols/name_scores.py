@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.labels.class_names import load_templates
-from eyechart.data.observations import Observations
+from eyechart.data.observations import Observations, find_observations
 from eyechart.data.taxonomy import common_names
 from eyechart.errors import DataError, SpecError
 from eyechart.inference.requests.class_weights import check_weights, cosine_similarity
@@ -74,12 +74,13 @@ class NameScores:
 
 def require_observations(dataset: Dataset) -> Observations:
     """Return the observations of a split; raises DataError for a split without any."""
-    if dataset.selected_observations is None:
+    observations = find_observations(dataset)
+    if observations is None:
         raise DataError(
             f"{dataset.benchmark}/{dataset.split} has no observations. Put birds.csv (or birds.parquet) and "
             "taxonomy.csv into its folder; README says what they hold."
         )
-    return dataset.selected_observations
+    return observations
 
 
 def species_names(context: Context) -> tuple[str, ...]:
