@@ -105,8 +105,8 @@ ADVANCED = (
            "--eye-strict, a case fails if its primary metric is inconclusive", metavar="SHARE"),
     Option("sequential", "ask about images in random order and stop a case when its primary metric shows a regression, "
            "or no loss of --eye-margin", flag=True),
-    Option("gate", "metrics whose regression fails a case: accuracy, score (proper scores of the probability of "
-           "the right class), or both: accuracy,score", "accuracy", "KINDS"),
+    Option("gate", "metrics whose regression fails a case: accuracy, score (log score, Brier score and "
+           "calibration error), or both: accuracy,score", "accuracy", "KINDS"),
     Option("policy", "TOML file with tiers, margins and tolerated losses of some metrics, and floors; of a "
            "pyproject.toml, the table [tool.eyechart.gate]", metavar="FILE"),
     Option("alpha", "significance level of a regression, adjusted for all primary metrics of the session, for all "

@@ -5,7 +5,7 @@ import { Legend, MetricName, metricText, Term } from "./glossary";
 import { Look, Notes } from "./overview";
 import { Table } from "./table";
 import type { Field } from "./table";
-import { count, metricInterval, percent, Text, valueText } from "./text";
+import { Broken, count, metricInterval, percent, Text, valueText } from "./text";
 
 export function Cases({ index }: { index: Index }) {
   return (
@@ -21,7 +21,8 @@ export function Cases({ index }: { index: Index }) {
 }
 
 function fields(index: Index): Field<Case>[] {
-  const counts = ["Right", "Wrong", "Unparsed", "Truncated", "Errors"];
+  const others = ["unparsed", "truncated", "in error"];
+  const other = ({ counts: [, , ...rest] }: Case) => rest.reduce((sum, each) => sum + each, 0);
   const changed: Field<Case>[] = [
     { name: "Change", number: true, value: ({ change }) => (change ? Number(deltaOf(change)[0]) : null), show: (row) => <Change index={index} row={row} /> },
     { name: "Verdict", value: ({ verdict }) => verdict?.decision ?? null, show: ({ verdict }) => (verdict ? <Verdict verdict={verdict} /> : <>—</>) },
@@ -32,14 +33,14 @@ function fields(index: Index): Field<Case>[] {
   };
   return [
     { name: "Model", value: (row) => row.model, show: (row) => <Look index={index} row={row} /> },
+    { name: "Benchmark, protocol", value: (row) => `${row.split}, ${row.protocolName}`, show: (row) => <><Text>{row.split}</Text>, <Term kind="protocols" name={row.protocolName} of={row.protocol} /></> },
+    { name: "Metric", value: (row) => row.metric && metricText(row.metric), show: (row) => (row.metric ? <MetricName metric={row.metric} /> : "—") },
     { name: "%", number: true, value: (row) => row.metric?.value ?? null, show: (row) => <Value row={row} /> },
     ...(index.since ? changed : []),
-    { name: "Benchmark", value: (row) => row.split },
-    { name: "Protocol", value: (row) => row.protocolName, show: (row) => <Term kind="protocols" name={row.protocolName} of={row.protocol} /> },
-    { name: "Metric", value: (row) => row.metric && metricText(row.metric), show: (row) => (row.metric ? <MetricName metric={row.metric} /> : "—") },
     ...(index.cases.some((row) => row.reported) ? [reported] : []),
     { name: "n", number: true, value: (row) => row.metric?.n ?? row.n, show: (row) => count(row.metric?.n ?? row.n) },
-    ...counts.map((name, place): Field<Case> => ({ name, number: true, value: (row) => row.counts[place], show: (row) => count(row.counts[place]) })),
+    ...["Right", "Wrong"].map((name, at): Field<Case> => ({ name, number: true, value: (row) => row.counts[at], show: (row) => count(row.counts[at]) })),
+    { name: "No answer", number: true, value: other, show: ({ counts: [, , ...rest] }) => others.flatMap((name, at) => (rest[at] ? [`${count(rest[at])} ${name}`] : [])).join(", ") || "0" },
     { name: "Seconds", number: true, value: (row) => row.seconds, show: (row) => row.seconds.toFixed(1) },
   ];
 }
@@ -56,7 +57,7 @@ function Change({ index, row }: { index: Index; row: Case }) {
   const { lost, gained } = row.change.samples;
   return (
     <>
-      {textOf(deltaOf(row.change))}
+      <Broken>{textOf(deltaOf(row.change))}</Broken>
       {lost !== undefined && <> <Link index={index} about={row} change={row.change} how="lost" />,</>}
       {gained !== undefined && <> <Link index={index} about={row} change={row.change} how="gained" /></>}
     </>

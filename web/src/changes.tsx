@@ -8,7 +8,7 @@ import { Loaded, useLoaded } from "./loaded";
 import { written } from "./route";
 import { Table } from "./table";
 import type { Field } from "./table";
-import { count, many, Text } from "./text";
+import { Broken, count, many, Text } from "./text";
 
 type Row = Change & { case: number };
 interface Rows { metrics: Row[]; slices: Row[] }
@@ -92,7 +92,7 @@ function NotCompared({ reasons }: { reasons: string[] }) {
 function fields(index: Index, what = "Metric"): Field<Row>[] {
   const about = (row: Row): Case => index.cases[row.case];
   const number = (name: string, at: number): Field<Row> => ({
-    name, number: true, value: ({ cells }) => valueOf(cells[at]), show: ({ cells }) => textOf(cells[at]),
+    name, number: true, value: ({ cells }) => valueOf(cells[at]), show: ({ cells }) => <Broken>{textOf(cells[at])}</Broken>,
   });
   const moved = (name: string, at: number, how: How): Field<Row> => ({
     ...number(name, at), show: (row) => <Moved index={index} about={about(row)} change={row} at={at} how={how} />,
@@ -101,16 +101,15 @@ function fields(index: Index, what = "Metric"): Field<Row>[] {
     { name: "Verdict", value: ({ cells }) => textOf(cells[VERDICT]), show: ({ cells }) => <Decision decision={textOf(cells[VERDICT])} /> },
     { name: "Model", value: (row) => about(row).model, show: (row) => <Look index={index} row={about(row)} />, head: true },
     { name: what, value: metricText, show: (row) => <MetricName metric={row} /> },
-    number("Change, points", DELTA),
-    moved("Lost", LOST, "lost"),
-    moved("Gained", GAINED, "gained"),
-    { name: "Benchmark", value: (row) => about(row).split },
-    { name: "Protocol", value: (row) => about(row).protocolName },
     number("Before, %", BEFORE),
     number("Now, %", AFTER),
-    number("n", N),
-    number("p", P),
+    number("Change, points", DELTA),
     number("Adjusted p", ADJUSTED),
+    number("n", N),
+    moved("Lost", LOST, "lost"),
+    moved("Gained", GAINED, "gained"),
+    { name: "Benchmark, protocol", value: (row) => `${about(row).split}, ${about(row).protocolName}` },
+    number("p", P),
     { name: "Test", value: ({ cells }) => textOf(cells[TEST]) },
   ];
 }
@@ -124,18 +123,19 @@ export const deltaOf = (change: Change): Cell => change.cells[DELTA];
 function Moved({ index, about, change, at, how }: { index: Index; about: Case; change: Change; at: number; how: How }) {
   const text = textOf(change.cells[at]);
   const own = change.samples.of !== undefined;
-  const link = <Link index={index} about={about} change={change} how={how} unit={own ? "" : change.samples.unit ?? ""} quiet />;
+  const word = how === "lost" ? "now wrong" : "now right";
+  const link = <Link index={index} about={about} change={change} how={how} word={own ? "" : word} quiet />;
   return change.samples[how] ? <>{!own && `${text} `}{link}</> : <>{text}</>;
 }
 
-interface LinkProps { index: Index; about: Case; change: Change; how: How; unit?: string; quiet?: boolean }
+interface LinkProps { index: Index; about: Case; change: Change; how: How; unit?: string; word?: string; quiet?: boolean }
 
 // A link to samples; `quiet` hides the direction if the column head names it.
-export function Link({ index, about, change, how, unit = "", quiet = false }: LinkProps) {
+export function Link({ index, about, change, how, unit = "", word = "", quiet = false }: LinkProps) {
   const group = index.groups.find((one) => one.name === about.group);
   const { lost, gained, unit: _, ...filter } = change.samples;
   const found = (how === "lost" ? lost : gained) ?? 0;
-  const text = unit ? many(found, unit) : count(found);
+  const text = word ? `${count(found)} ${word}` : unit ? many(found, unit) : count(found);
   return group && found
     ? <a href={written("samples", group.name, { model: nameOf(group, about.position!), ...filter, changed: how })}>{text}<span class={quiet ? "visually-hidden" : ""}> {how}</span></a>
     : <>{text} {how}</>;

@@ -6,6 +6,7 @@ import { open } from "./group";
 import type { Group, GroupCase, LabelSet } from "./group";
 import { Loaded, useLoaded } from "./loaded";
 import { written } from "./route";
+import { Scroll } from "./scroll";
 import { count, Text } from "./text";
 
 const CLASSES = 12; // shown classes
@@ -79,7 +80,7 @@ function Matrix({ group, groupCase, labelSet }: { group: Group; groupCase: Group
     return <p>No sample has one label and an answer.</p>;
   }
   return (
-    <div class="scroll" role="region" aria-label="Confusion matrix" tabIndex={0}>
+    <Scroll label="Confusion matrix">
       <table class="confusion">
         <caption>Rows: the one right label. Columns: the answer. The classes with the most errors</caption>
         <thead><tr><td />{heads.map((answer) => <th key={answer} scope="col"><span><Text>{title(answer)}</Text></span></th>)}</tr></thead>
@@ -102,6 +103,6 @@ function Matrix({ group, groupCase, labelSet }: { group: Group; groupCase: Group
           ))}
         </tbody>
       </table>
-    </div>
+    </Scroll>
   );
 }

@@ -8,6 +8,7 @@ import { Plane } from "./lines";
 import { Loaded, useLoaded } from "./loaded";
 import { written } from "./route";
 import { go } from "./samples";
+import { Scroll } from "./scroll";
 import { Table } from "./table";
 import type { Field } from "./table";
 import { count, interval, percent, Text } from "./text";
@@ -88,7 +89,7 @@ function Shares({ group, shares }: { group: GroupSummary; shares: Share[] }) {
   return (
     <>
     <p class="tools"><label class="tick"><input type="checkbox" checked={whole} onChange={(event) => setWhole(event.currentTarget.checked)} /> axis from 0 to 100 %</label></p>
-    <div class="scroll" role="region" aria-label="Right answers" tabIndex={0}><table class="shares">
+    <Scroll label="Right answers"><table class="shares">
       <caption class="visually-hidden">The share of right answers of every case under every label set, with its 95 % interval</caption>
       <thead><tr><th scope="col">Case</th><th scope="col">Labels</th><th scope="col"><span class="visually-hidden">Drawn</span><span class="scale" aria-hidden="true"><span>{percent(low, 0)}</span><span>{percent((low + high) / 2, 0)}</span><span>{percent(high, 0)} %</span></span></th><th scope="col" class="number">%</th><th scope="col" class="number">n</th></tr></thead>
       <tbody>
@@ -102,7 +103,7 @@ function Shares({ group, shares }: { group: GroupSummary; shares: Share[] }) {
           </tr>
         ))}
       </tbody>
-    </table></div>
+    </table></Scroll>
     {shares.length > rows.length && <p><button type="button" onClick={() => setAll(true)}>Show all {count(shares.length)} rows</button></p>}
     </>
   );

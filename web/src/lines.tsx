@@ -1,4 +1,5 @@
 // Line chart, for accuracy by coverage and metrics over runs. A table with the same numbers follows each chart.
+import { Scroll } from "./scroll";
 import { percent } from "./text";
 
 export interface Line { name: string; points: [x: number, y: number][]; marks?: boolean[] }
@@ -15,7 +16,7 @@ export function Plane({ title, lines, x, y, ticks }: Props) {
   const up = (value: number) => HIGH - BOTTOM - ((HIGH - BOTTOM - TOP) * (value - low)) / (high - low);
   return (
     <figure class="plane">
-      <div class="scroll plain" role="region" aria-label={title} tabIndex={0}>
+      <Scroll label={title} plain>
         <svg viewBox={`0 0 ${WIDE} ${HIGH}`} role="img" aria-label={`${title}: ${lines.length} lines; the numbers are in the table below`}>
           {[0, 1, 2, 3, 4].map((step) => {
             const value = low + ((high - low) * step) / 4;
@@ -32,7 +33,7 @@ export function Plane({ title, lines, x, y, ticks }: Props) {
           <text class="tick-text" x={(LEFT + WIDE) / 2} y={HIGH - 6} text-anchor="middle">{x}</text>
           {lines.map((line, place) => <Drawn key={place} line={line} place={place} across={across} up={up} />)}
         </svg>
-      </div>
+      </Scroll>
       <figcaption>
         <span class="hint">{y}</span>
         <ul class="legend">{lines.map((line, place) => (

@@ -30,8 +30,7 @@ const FIELDS: Field<Row>[] = [
   { name: "Subset", value: (row) => row[5], show: (row) => <Term kind="subsets" name={row[5]} /> },
   { name: "%", number: true, value: (row) => row[6], show: (row) => <>{valueText(shown(row))}{row[11] || row[6] === null ? "" : " (not %)"} <span class="hint">{metricInterval(shown(row))}</span></> },
   { name: "n", number: true, value: (row) => row[7], show: (row) => count(row[7]) },
-  { name: "Benchmark", value: (row) => row[0] },
-  { name: "Protocol", value: (row) => row[2], show: (row) => <Term kind="protocols" name={row[2]} of={row[13]} /> },
+  { name: "Benchmark, protocol", value: (row) => `${row[0]}, ${row[2]}`, show: (row) => <><Text>{row[0]}</Text>, <Term kind="protocols" name={row[2]} of={row[13]} /></> },
   { name: "Interval", value: (row) => (row[8] ? row[9] : null), show: (row) => (row[8] ? <Term kind="intervals" name={row[9]} /> : "—") },
 ];
 
@@ -109,7 +108,7 @@ function Shown({ table }: { table: Published }) {
     value: (row) => (typeof row[place] === "string" ? row[place] : row[place][0]),
     show: (row) => <Written cell={row[place]} />,
   }));
-  return <Table caption={table.title} fields={fields} rows={table.rows} notes={table.notes} />;
+  return <Table caption={table.title} fields={fields} rows={table.rows} notes={table.notes} matrix />;
 }
 
 function Written({ cell }: { cell: Cell }) {

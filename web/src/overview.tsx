@@ -7,6 +7,7 @@ import { nameOf, open, rowsMoved } from "./group";
 import { useLoaded } from "./loaded";
 import { Picture } from "./picture";
 import { written } from "./route";
+import { Scroll } from "./scroll";
 import { count, many, metricInterval, percent, signed, Text, valueText } from "./text";
 
 const SIGNS = { loss: ["▼", "wrong"], passed: ["✓", "right"], open: ["?", "mixed"], ranks: ["≷", "right"] };
@@ -117,7 +118,7 @@ function Benchmark({ index, column }: { index: Index; column: Column }) {
   return rows.length ? (
     <section class="benchmark">
       <h3><Text>{column.split}</Text> <span class="hint"><MetricName metric={column.metric} />; {many(n, "image")}{rows[0].choice && <>, <Text>{rows[0].choice}</Text></>}</span></h3>
-      <div class="scroll plain" role="region" aria-label={`${column.split}, ${column.metric.name}`} tabIndex={0}>
+      <Scroll label={`${column.split}, ${column.metric.name}`} plain>
         <table class="ranks">
           <thead class="hint">
             <tr>
@@ -130,7 +131,7 @@ function Benchmark({ index, column }: { index: Index; column: Column }) {
           </thead>
           <tbody>{rows.map((one, place) => <Model key={place} index={index} row={one} rows={rows} axis={axis} protocols={column.protocols} changed={changed} />)}</tbody>
         </table>
-      </div>
+      </Scroll>
     </section>
   ) : null;
 }
@@ -213,7 +214,7 @@ function Matrix({ index, columns }: { index: Index; columns: Column[] }) {
   const best = new Map(columns.map((column) => [column, ranked(column)[0]?.metric!.value]));
   return (
     <section class="table">
-      <div class="scroll" role="region" aria-label="Main metric of every model" tabIndex={0}>
+      <Scroll label="Main metric of every model">
         <table class="matrix">
           <caption class="visually-hidden">The main metric of every model on every benchmark, with its 95 % interval; the best value is bold</caption>
           <thead>
@@ -235,7 +236,7 @@ function Matrix({ index, columns }: { index: Index; columns: Column[] }) {
             ))}
           </tbody>
         </table>
-      </div>
+      </Scroll>
     </section>
   );
 }

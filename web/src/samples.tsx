@@ -12,6 +12,7 @@ import { Mark, outcome, OutcomeText, summed } from "./marks";
 import { Picture } from "./picture";
 import { written } from "./route";
 import { Sample } from "./sample";
+import { Scroll } from "./scroll";
 import { count, many, Text } from "./text";
 
 const NAMED = 6; // models whose names stand on a card
@@ -181,7 +182,7 @@ function Card({ group, row, params, href }: CardProps) {
 function Rows({ group, rows, params, link }: { group: Group; rows: number[]; params: Params; link: (row: number) => string }) {
   const at = labelSetAt(group, params), all = chosen(group, params), who = all.slice(0, NAMED);
   return (
-    <div class="scroll">
+    <Scroll label="Answers">
       <table class="rows">
         <caption>{who.length < all.length ? `Answers of the first ${who.length} of ${all.length} cases; choose a model to see another` : "Answers"}</caption>
         <thead><tr><th scope="col">Sample</th><th scope="col"><Text>{group.labelSets[at].name}</Text></th>{who.map(({ name }) => <th scope="col" key={name}><Text>{name}</Text></th>)}</tr></thead>
@@ -193,7 +194,7 @@ function Rows({ group, rows, params, link }: { group: Group; rows: number[]; par
           </tr>
         ))}</tbody>
       </table>
-    </div>
+    </Scroll>
   );
 }
 

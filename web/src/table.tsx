@@ -1,6 +1,8 @@
-// A table that can be sorted by any column and filtered by words.
-import type { ComponentChildren } from "preact";
-import { useMemo, useState } from "preact/hooks";
+// A table that can be sorted by any column and filtered by words. If it is wider than the window, each row is a block of
+// its cells with the names of the columns, so that nothing is cut off.
+import type { ComponentChildren, RefObject } from "preact";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Scroll } from "./scroll";
 import { count } from "./text";
 
 export interface Field<Row> {
@@ -12,44 +14,92 @@ export interface Field<Row> {
 }
 
 const FEW = 100;
+const NARROW = 768; // pixels: a window in which no table is wider than itself
 
 interface Props<Row> {
   caption: string; fields: Field<Row>[]; rows: Row[]; notes?: string[]; hidden?: boolean; few?: number;
+  matrix?: boolean; // its columns are compared with each other: it scrolls to the side, but for a narrow window
 }
 
-export function Table<Row>({ caption, fields, rows, notes = [], hidden = false, few = FEW }: Props<Row>) {
+export function Table<Row>({ caption, fields, rows, notes = [], hidden = false, few = FEW, matrix = false }: Props<Row>) {
+  const [section, stacked] = useStacked(matrix);
   const [words, setWords] = useState("");
-  const [order, setOrder] = useState<{ by: number; down: boolean } | null>(null);
+  const [order, setOrder] = useState<Order | null>(null);
   const [all, setAll] = useState(false);
   const found = useMemo(() => sorted(matching(rows, fields, words), fields, order), [rows, fields, words, order]);
   const shown = all ? found : found.slice(0, few);
   const head = Math.max(0, fields.findIndex((field) => field.head));
   const sort = (by: number) => setOrder(order?.by !== by ? { by, down: false } : order.down ? null : { by, down: true });
   return (
-    <section class="table">
+    <section ref={section} class={stacked ? "table stacked" : "table"}>
       {rows.length > 7 && (
         <p class="tools">
+          {stacked && <SortBy fields={fields} order={order} setOrder={setOrder} />}
           <label>Find <input type="search" value={words} onInput={(event) => setWords(event.currentTarget.value)} />
             <span class="visually-hidden"> of the table {caption}</span></label>
           <span role="status">{count(found.length)} of {count(rows.length)} rows</span>
         </p>
       )}
-      <div class="scroll" role="region" aria-label={caption} tabIndex={0}>
+      <Scroll label={caption}>
         <table>
           <caption class={hidden ? "visually-hidden" : ""}><bdi>{caption}</bdi></caption>
           <thead><tr>{fields.map((field, by) => <Head key={by} field={field} at={order?.by === by ? order : null} sort={() => sort(by)} />)}</tr></thead>
           <tbody>
-            {shown.map((row, place) => (
-              <tr key={place}>{fields.map((field, by) => <Cell key={by} head={by === head} field={field} row={row} />)}</tr>
+            {shown.map((row, position) => (
+              <tr key={position}>{fields.map((field, by) => <Cell key={by} head={by === head} field={field} row={row} />)}</tr>
             ))}
           </tbody>
         </table>
-      </div>
+      </Scroll>
       {found.length > shown.length && (
         <p><button type="button" onClick={() => setAll(true)}>Show all {count(found.length)} rows</button></p>
       )}
       {notes.length > 0 && <ul class="notes">{notes.map((note) => <li key={note}><bdi>{note}</bdi></li>)}</ul>}
     </section>
+  );
+}
+
+// Return whether the rows of a table are blocks: its columns do not fit into the window. Measured whenever its room changes.
+function useStacked(matrix: boolean): [RefObject<HTMLElement | null>, boolean] {
+  const section = useRef<HTMLElement>(null);
+  const [stacked, setStacked] = useState(false);
+  useLayoutEffect(() => {
+    const { current } = section;
+    const part = current?.querySelector(".scroll");
+    const table = part?.querySelector("table");
+    if (!current || !part || !table) {
+      return undefined;
+    }
+    let width = 0;
+    const measure = () => {
+      if (current.clientWidth === width && current.classList.contains("stacked")) {
+        return; // what changed its size are the blocks
+      }
+      width = current.clientWidth;
+      const before = current.className;
+      current.className = "table";
+      const fits = part.scrollWidth <= part.clientWidth + 1;
+      current.className = before;
+      setStacked(!fits && (!matrix || window.innerWidth < NARROW));
+    };
+    measure();
+    const observer = new ResizeObserver(measure);
+    [current, table].forEach((each) => observer.observe(each)); // the table changes alone if rows are added or it is unfolded
+    return () => observer.disconnect();
+  }, [matrix]);
+  return [section, stacked];
+}
+
+interface Order { by: number; down: boolean }
+interface SortByProps<Row> { fields: Field<Row>[]; order: Order | null; setOrder: (order: Order | null) => void }
+
+function SortBy<Row>({ fields, order, setOrder }: SortByProps<Row>) {
+  const choose = (value: string) => setOrder(value === "" ? null : { by: Number(value), down: false });
+  return (
+    <label>Sort by <select value={order ? String(order.by) : ""} onChange={(event) => choose(event.currentTarget.value)}>
+      <option value="">the order of the page</option>
+      {fields.map((field, by) => <option key={by} value={by}>{field.name}</option>)}
+    </select></label>
   );
 }
 
@@ -68,7 +118,7 @@ function Head<Row>({ field, at, sort }: HeadProps<Row>) {
 function Cell<Row>({ field, row, head }: { field: Field<Row>; row: Row; head: boolean }) {
   const inner = field.show ? field.show(row) : <bdi>{field.value(row) ?? "—"}</bdi>;
   const how = field.number ? "number" : "";
-  return head ? <th scope="row" class={how}>{inner}</th> : <td class={how}>{inner}</td>;
+  return head ? <th scope="row" class={how} data-name={field.name}>{inner}</th> : <td class={how} data-name={field.name}>{inner}</td>;
 }
 
 function matching<Row>(rows: Row[], fields: Field<Row>[], text: string): Row[] {
@@ -84,7 +134,7 @@ function matching<Row>(rows: Row[], fields: Field<Row>[], text: string): Row[] {
 
 const letters = new Intl.Collator("en", { numeric: true });
 
-function sorted<Row>(rows: Row[], fields: Field<Row>[], order: { by: number; down: boolean } | null): Row[] {
+function sorted<Row>(rows: Row[], fields: Field<Row>[], order: Order | null): Row[] {
   if (!order) {
     return rows;
   }

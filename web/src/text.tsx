@@ -48,6 +48,12 @@ export function Raw({ text }: { text: Cut }) {
   );
 }
 
+// A number and its interval, which stands on a line of its own where both do not fit on one.
+export function Broken({ children }: { children: string }) {
+  const at = children.indexOf(" [");
+  return at < 0 ? <>{children}</> : <>{children.slice(0, at)} <span class="whole">{children.slice(at + 1)}</span></>;
+}
+
 export const count = (value: number): string => value.toLocaleString("en");
 export const many = (value: number, what: string): string => `${count(value)} ${what}${value === 1 ? "" : "s"}`;
 export const percent = (value: number | null | undefined, digits = 2): string =>

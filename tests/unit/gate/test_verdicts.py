@@ -51,3 +51,11 @@ def test_the_word_is_of_p_after_the_correction() -> None:
 def test_what_the_gate_takes_for_sure_is_what_reports_do() -> None:
     (default,) = (option.default for option in OPTIONS if option.name == "alpha")
     assert float(default) == ALPHA
+
+
+@pytest.mark.parametrize(("gates", "fails"), [(("accuracy",), False), (("accuracy", "score"), True)])
+def test_calibration_fails_a_case_only_as_a_score(gates: tuple[str, ...], fails: bool) -> None:
+    """A model near chance that is unsure has a low calibration error, so that a better model can have a higher one."""
+    right, unsure = decide([compared(1e-9, 0.1), compared(1e-9, 0.1, "ece")], Rule(gates=gates))
+    assert (right.decision, unsure.decision) == ("improvement", "regression")
+    assert unsure.regression is fails

@@ -46,6 +46,7 @@ CONFIDENCE_VERDICTS = CONFIDENCE_REGRESSION, CONFIDENCE_IMPROVEMENT, CONFIDENCE_
 )  # of proper scores
 VERDICTS = (*ACCURACY_VERDICTS, *CONFIDENCE_VERDICTS)
 GATES = ACCURACY, SCORE = "accuracy", "score"  # the kinds of metrics whose regression fails a case
+CALIBRATION = frozenset({"brier", "ece"})  # low for a model near chance: a much better model can have a higher value
 
 
 @dataclass(frozen=True)
@@ -204,8 +205,9 @@ def decide_metric(comparison: MetricComparison, adjusted: float, rule: Rule, lim
 
 
 def kind_of_metric(comparison: MetricComparison) -> str:
-    """Return the kind of a metric, one of `GATES`."""
-    return SCORE if comparison.family == SCORES else ACCURACY
+    """Return the kind of a metric, one of `GATES`: calibration is a kind of score, not of accuracy."""
+    is_score = comparison.family == SCORES or comparison.metric.name in CALIBRATION
+    return SCORE if is_score else ACCURACY
 
 
 def _decide(comparison: MetricComparison, adjusted: float, limit: float, rule: Rule) -> str:
