@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.data.discovery import SplitRef, survey_root
-from eyechart.data.splits.open_split import PACKAGED, list_splits
+from eyechart.data.discovery import survey_root
+from eyechart.data.splits.open_split import list_splits
+from eyechart.data.splits.registry import SplitRef, packaged_benchmarks
 from eyechart.errors import EyechartError
 from eyechart.evaluation.settings import Case
 from eyechart.files.urls import is_folder
@@ -120,7 +121,7 @@ def pytest_collection(session: pytest.Session) -> None:
 
 def _is_named(split: SplitRef, marker: pytest.Mark) -> bool:
     """Return whether a mark names the benchmark of a split, or has "*" and the benchmark is not packaged."""
-    return split.benchmark in marker.args or (ANY in marker.args and split.benchmark not in PACKAGED)
+    return split.benchmark in marker.args or (ANY in marker.args and split.benchmark not in packaged_benchmarks())
 
 
 def get_case(item: pytest.Item) -> Case | None:

@@ -13,7 +13,7 @@ from unicodedata import normalize
 import pytest
 from _pytest.mark.expression import Expression
 
-from eyechart.data.splits.open_split import PACKAGED
+from eyechart.data.splits.registry import packaged_benchmarks
 from eyechart.messages.plurals import count_of
 from eyechart.results.evidence import Evidence
 
@@ -187,7 +187,7 @@ def matches(expression: str, known: Any) -> bool:
 def _requests_case(function: Mapping[str, Any], evidence: Evidence, test: str) -> bool:
     """Return whether a test function requests a case if its split and model exist."""
     benchmark, named = evidence.case.partition("/")[0], function["benchmarks"]
-    suits = benchmark in named or (ANY in named and benchmark not in PACKAGED)
+    suits = benchmark in named or (ANY in named and benchmark not in packaged_benchmarks())
     packaged = not function["test"] and (not test or test.endswith(f"::{function['function']}"))
     own = function["test"] and function["test"] == test
     return bool(suits and function["protocol"] == evidence.protocol and (packaged or own))

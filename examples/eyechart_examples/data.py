@@ -1,4 +1,4 @@
-"""A data set in a format of your own: here one JSON file with base64 images."""
+"""A data set in a format of your own: here one JSON file with base64 images, packaged or below the data root."""
 
 import base64
 import json
@@ -9,6 +9,7 @@ from pathlib import Path
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.dataset.label_sets import build_original_labels
 from eyechart.data.dataset.rows import Row
+from eyechart.data.splits.registry import SplitRef
 
 NAMES = ("red", "green", "blue")
 
@@ -25,9 +26,11 @@ class Images:
 
 
 class SwatchSource:
-    """One split for each JSON file beside this module: a list of [class index, base64 PNG]."""
+    """One split for each JSON file: a list of [class index, base64 PNG]."""
 
     folder = Path(__file__).parent
+    summary = "Swatches of three colours."
+    expected = "swatches.json"
 
     @property
     def splits(self) -> tuple[str, ...]:
@@ -35,16 +38,30 @@ class SwatchSource:
         return tuple(sorted(path.stem for path in self.folder.glob("*.json")))
 
     def dataset(self, split: str) -> Dataset:
-        """Open a split."""
-        lines = json.loads((self.folder / f"{split}.json").read_text(encoding="utf-8"))
+        """Open a packaged split."""
+        return self.open_file(self.folder / f"{split}.json", "swatches", split)
+
+    def recognises(self, folder: Path, _root: Path) -> Sequence[SplitRef]:
+        """Return the split of a folder that has a file swatches.json."""
+        if not (folder / self.expected).is_file():
+            return ()
+        return (SplitRef("swatches", folder.name, "swatches", str(folder)),)
+
+    def open_folder(self, ref: SplitRef, _cache: Path | None) -> Dataset:
+        """Open a split of the user."""
+        return self.open_file(Path(ref.location) / self.expected, ref.benchmark, ref.split)
+
+    def open_file(self, path: Path, benchmark: str, split: str) -> Dataset:
+        """Open a JSON file."""
+        lines = json.loads(path.read_text(encoding="utf-8"))
         images = [base64.b64decode(image) for _, image in lines]
         index = tuple(
             Row(f"{position:03d}", f"{position:03d}.png", sha256(image).hexdigest(), label)
             for position, ((label, _), image) in enumerate(zip(lines, images, strict=True))
         )
-        labels = build_original_labels("swatches", index, [[row.label] for row in index], f"{split}.json")
+        labels = build_original_labels(benchmark, index, [[row.label] for row in index], path.name)
         return Dataset(
-            "swatches", split, index, Images(images), len(NAMES), names=NAMES, label_sets={labels.name: labels}
+            benchmark, split, index, Images(images), len(NAMES), names=NAMES, label_sets={labels.name: labels}
         )
 
 

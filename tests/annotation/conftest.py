@@ -16,10 +16,10 @@ from PIL import Image
 from eyechart.classification.answers.class_predictions import ClassPredictions
 from eyechart.cli import main
 from eyechart.data.dataset.label_sets import build_label_set
-from eyechart.data.discovery import SplitRef
 from eyechart.data.labels.class_names import synsets
 from eyechart.data.readers.imagenet_sample import open_sample
 from eyechart.data.splits.open_split import open_split
+from eyechart.data.splits.registry import SplitRef
 from eyechart.evaluation.settings import Case
 from eyechart.models.spec import parse_spec
 from eyechart.oodbench.division.division_files import write_division
@@ -215,7 +215,8 @@ def divide_drawings(
     ]
     named = [{"id": n, "name": name, "supercategory": "thing"} for n, name in enumerate(names, 1)]
     annotations.write_bytes(msgspec.json.encode({"images": images, "annotations": boxes, "categories": named}))
-    dataset = open_split(SplitRef("oodbench", "mine", "coco", str(root / "mine"), part="val")).subsample(limit, 42)
+    ref = SplitRef("oodbench", "mine", "coco", str(root / "mine"), part="val", reader="oodbench")
+    dataset = open_split(ref).subsample(limit, 42)
     random = np.random.default_rng(0)
     detectors = [Detector(f"clip[{name}]", "1 (01234567)", "ab") for name in ("a", "b<b>")]
     outputs = [

@@ -80,7 +80,7 @@ def test_a_package_adds_a_table_and_a_figure(run: Any, site: Path, tmp_path: Pat
     assert "accuracy-by-colour  " in report("ls", "figures")
     assert "colours: Logits of three colours.\n  capabilities: classifier\n" in report("ls", "models")
     assert "\ncolour_word: " in report("ls", "protocols")
-    assert "swatches/plain              Of an installed package." in report("ls", "datasets")
+    assert "swatches/plain              Of an installed package. Swatches of three colours." in report("ls", "datasets")
     (line,) = report("table", "accuracy-by-colour", "reports/runs/latest", "--format", "csv").splitlines()[1:]
     assert line.split(",")[4:6] == ["100.00", "4"]
     drawn = Path(report("figure", "accuracy-by-colour", "reports/runs/latest").strip())
@@ -91,6 +91,14 @@ def test_a_metric_of_a_package_is_gated(run: Any) -> None:
     run("--eye-model=colours[]", "--eye-baseline=kept", "--eye-update-baseline", python=[sys.executable])
     said, _ = run("--eye-model=colours[]", "--eye-baseline=kept")
     assert "gate: " in said
+
+
+def test_a_package_reads_folders_of_its_format(run: Any, site: Path, tmp_path: Path) -> None:
+    (tmp_path / "data" / "mine").mkdir(parents=True)
+    shutil.copy(site / "eyechart_examples" / "plain.json", tmp_path / "data" / "mine" / "swatches.json")
+    said, records = run("--eye-model=colours[]", "--eye-data=data", "-k", "swatches/mine")
+    assert records["supervised"]["data"]["n"] == 12
+    assert "1 split found (swatches/mine)" in said
 
 
 def test_an_option_of_a_package_s_protocol_is_set(run: Any) -> None:

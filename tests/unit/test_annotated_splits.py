@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.detection.splits import FORMATS, annotated_splits
-from eyechart.data.discovery import SplitRef
+from eyechart.data.detection.splits import FORMATS
 from eyechart.data.splits.open_split import list_splits, open_split
+from eyechart.data.splits.registry import SplitRef
 from eyechart.errors import DataError
+from eyechart.oodbench.data.registered import OODBENCH
 from eyechart.toybox.formats.annotated import write
 
 Fill = Callable[..., Path]
@@ -37,13 +38,19 @@ def fill(tmp_path: Path) -> Fill:
     return filled
 
 
+def recognised(root: Path) -> list[SplitRef]:
+    """What OODBench reads of the folders of a data root, asked as a survey of the root asks."""
+    folders = (root, *sorted(root.glob("*/")), *sorted(root.glob("*/*/")))
+    return [ref for folder in folders for ref in OODBENCH.recognises(folder, root)]
+
+
 def found(root: Path) -> list[tuple[str, str, str]]:
     """The name, format and part of every split, and all that is missing."""
-    return [(split.name, split.format, split.part) for split in annotated_splits(root) if not split.missing]
+    return [(ref.split, ref.layout, ref.part) for ref in recognised(root) if not ref.missing]
 
 
 def missing(root: Path) -> dict[str, str]:
-    return {split.name: split.missing for split in annotated_splits(root) if split.missing}
+    return {ref.split: ref.missing for ref in recognised(root) if ref.missing}
 
 
 @pytest.mark.parametrize("kind", FORMATS)
@@ -109,11 +116,11 @@ def test_half_a_data_set_says_what_is_missing(fill: Fill, names: tuple[str, ...]
 
 @pytest.mark.parametrize("names", [("val2017/1.jpg",), ("annotations/captions_val2017.json", "val2017/1.jpg")])
 def test_pictures_alone_are_no_annotated_split(fill: Fill, names: tuple[str, ...]) -> None:
-    assert annotated_splits(fill("mine", *names)) == []
+    assert recognised(fill("mine", *names)) == []
 
 
 def test_images_of_lvis_without_annotations_are_no_split(fill: Fill) -> None:
-    assert annotated_splits(fill("mine", "lvis_v1_image_info_test_dev.json", "val2017/1.jpg")) == []
+    assert recognised(fill("mine", "lvis_v1_image_info_test_dev.json", "val2017/1.jpg")) == []
 
 
 def test_lvis_in_its_annotations_folder(fill: Fill) -> None:
@@ -143,7 +150,7 @@ def test_the_folders_of_a_data_set_are_no_splits(fill: Fill) -> None:
 
 
 def test_hidden_folders_are_no_splits(fill: Fill) -> None:
-    assert annotated_splits(fill(".mine", *COCO)) == []
+    assert [*map(str, list_splits(fill(".mine", *COCO)))] == [*map(str, list_splits())]
 
 
 def test_discovery_opens_no_file(fill: Fill) -> None:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 import eyechart
 from eyechart.data.dataset.limits import draw_rows, parse_limit
-from eyechart.data.splits.open_split import SplitRef, list_splits, open_split
+from eyechart.data.splits.open_split import list_splits, open_split
+from eyechart.data.splits.registry import SplitRef
 from eyechart.errors import SpecError
 
 

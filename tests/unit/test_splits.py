@@ -11,10 +11,10 @@ from PIL import Image
 from webdataset import TarWriter
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.discovery import SplitRef
 from eyechart.data.imagenet.classes import subset, synset_classes, val_labels, val_order
 from eyechart.data.index.file_index import IndexEntry, build_dataset
 from eyechart.data.splits.open_split import PUBLISHED, PublishedSplit, list_splits, open_split
+from eyechart.data.splits.registry import SplitRef
 from eyechart.data.splits.validation import identify_validation_images
 from eyechart.errors import DataError
 
@@ -70,9 +70,9 @@ def known(count: int, classes: str = "", name: str = "imagenet/val") -> dict[str
 def test_samples_are_always_there() -> None:
     here = [str(found) for found in list_splits() if not found.missing]
     assert here[:3] == ["imagenet/sample", "imagenet/sample-near", "imagenet/sample-drawing"]
-    assert here[3:-6] == [f"toybox/sample{kind}" for kind in ("", "-noto-v1", "-fluent-3d", "-cutouts", "-scenes")]
-    assert here[-6:-2] == [f"oodbench/sample-{kind}" for kind in ("coco", "lvis", "nuscenes", "cityscapes")]
-    assert here[-2:] == ["realbirdid/sample", "realbirdid/sample-drawn"]
+    assert here[3:7] == [f"oodbench/sample-{kind}" for kind in ("coco", "lvis", "nuscenes", "cityscapes")]
+    assert here[7:9] == ["realbirdid/sample", "realbirdid/sample-drawn"]
+    assert here[9:] == [f"toybox/sample{kind}" for kind in ("", "-noto-v1", "-fluent-3d", "-cutouts", "-scenes")]
 
 
 def test_the_validation_images_are_named_with_the_remedy_where_they_are_not_there(tmp_path: Path) -> None:

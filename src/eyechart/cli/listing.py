@@ -91,16 +91,18 @@ def datasets(data: str | None) -> None:
 
     Files of the folder that are in no data set are named on stderr.
     """
-    from eyechart.data.discovery import SplitRef, survey_root
-    from eyechart.data.splits.open_split import PACKAGED, list_splits
+    from eyechart.data.discovery import survey_root
+    from eyechart.data.splits.open_split import list_splits
+    from eyechart.data.splits.registry import SplitRef, registered_datasets
     from eyechart.files.urls import is_folder
 
     def describe(ref: SplitRef) -> str:
         if why := ref.missing or ref.defect:
             return f"Not available: {why}"
-        if ref.layout == "sample":
-            return f"Packaged. {PACKAGED[ref.benchmark].summary}"
-        return "Of an installed package." if ref.layout == "registered" else f"{ref.location} (layout: {ref.layout})"
+        origins = {"sample": "Packaged.", "registered": "Of an installed package."}
+        if origin := origins.get(ref.layout):
+            return f"{origin} {getattr(registered_datasets()[ref.benchmark], 'summary', '')}".rstrip()
+        return f"{ref.location} (layout: {ref.layout})"
 
     _echo_columns([(str(ref), describe(ref)) for ref in list_splits(data)])
     if data and is_folder(data):

@@ -2,23 +2,19 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Literal
 
-from eyechart.data.birds import TABLE_NAMES
-from eyechart.data.detection.splits import BENCHMARK, Format, annotated_splits
 from eyechart.data.imagenet.classes import SYNSET, VAL_FILE
 from eyechart.data.images import SUFFIXES
 from eyechart.data.labels.foreign_labels import SPLIT_NAMES
 from eyechart.data.names import check_encoding, is_system
+from eyechart.data.splits.registry import FolderSource, SplitRef, folder_sources
 from eyechart.errors import DataError
 from eyechart.messages.plurals import count_of
 
-Layout = Literal["sample", "registered", "shards", "folder", "hub", "disk", "birds", "none"] | Format
-BIRDS = "realbirdid"
 AUXILIARY_FILES = (
     "classnames.txt",
     "zeroshot_classification_templates.txt",
@@ -29,32 +25,19 @@ AUXILIARY_FILES = (
     "slices.parquet",
 )  # files beside splits or classes that readers use
 SLICES = ("slices.csv", "slices.parquet")
+KNOWN_LAYOUTS = (
+    "nshards.txt with 0.tar and so on",
+    "pictures in a folder a class",
+    "ILSVRC validation files",
+    "parquet files",
+    "what `datasets` writes with save_to_disk",
+)
 CLASS_FOLDERS = "class folders are the labels; others come with --eye-labels=NAME=FILE"
 DOCUMENTS = ("readme", "license", "licence", "copying", "citation", "checksums")
 EXPECTED = "ROOT/<benchmark>/<split>"
 EXAMPLES = 3  # names in a list of names
 MAX_LISTED = 8  # splits and remarks in a line, and folders inspected to recognise their parent
 MAX_ENTRIES = 50  # entries of a folder inspected to recognise it as a class folder
-
-
-@dataclass(frozen=True)
-class SplitRef:
-    """A split and its location.
-
-    `missing` says which data are missing. `defect` says why an existing folder cannot be opened, if the listing shows
-    it. `part` is the part of an annotated data set.
-    """
-
-    benchmark: str
-    split: str
-    layout: Layout = "sample"
-    location: str = ""
-    missing: str = ""
-    part: str = ""
-    defect: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.benchmark}/{self.split}"
 
 
 @dataclass(frozen=True)
@@ -123,10 +106,8 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _detect_layout(listing: _FolderListing) -> Layout:
+def _detect_layout(listing: _FolderListing) -> str:
     """Return the layout of the folder of a split, "none" if it is unknown."""
-    if any(name in TABLE_NAMES for name in listing.files):
-        return "birds"
     suffixes = listing.suffixes
     if "nshards.txt" in listing.files or ".tar" in suffixes:
         return "shards"
@@ -148,7 +129,7 @@ def _is_table(name: str) -> bool:
 
 
 def survey_root(root: Path) -> Survey:
-    """Return the splits under a data root: ROOT/<benchmark>/<split>, annotated data sets, and tables of birds.
+    """Return the splits under a data root: ROOT/<benchmark>/<split>, and what registered data sets recognise.
 
     Folders are listed, but no file is opened. Raises DataError for a root that cannot be listed, and for a root without
     splits that is itself a split or a benchmark, or whose folders are data roots.
@@ -160,13 +141,9 @@ def survey_root(root: Path) -> Survey:
     if top.error:
         raise DataError(f"The data root {root} cannot be listed ({top.error}): allow it, or give another folder.")
     listed = {folder: _list_folder(folder) for folder in top.folders}
-    annotated = annotated_splits(root)
-    birds = [listing.path for listing in (top, *listed.values()) if _detect_layout(listing) == "birds"]
-    splits = [
-        SplitRef(BENCHMARK, part.name, part.format, str(part.folder), part.missing, part.part) for part in annotated
-    ]
-    splits += [SplitRef(BIRDS, folder.resolve().name, "birds", str(folder)) for folder in birds]
-    taken = {*birds, *(split.folder for split in annotated)}
+    inner = (folder for listing in listed.values() for folder in listing.folders)
+    splits = _recognise([root, *listed, *inner], root)
+    taken = {Path(split.location) for split in splits}
     if root in taken:  # the folders of a data set are no benchmarks
         return Survey(tuple(splits), ())
     if not splits:
@@ -189,7 +166,29 @@ def find_split(folder: Path) -> SplitRef:
         raise DataError(f"{folder} is no folder: give the folder of a split, with a folder of images for each class.")
     location = folder.resolve()
     check_encoding(str(location))
-    return _split(location.parent.name or "data", _list_folder(location))
+    refs = _recognise([location], location.parent.parent)
+    if len(refs) > 1:
+        names = ", ".join(ref.split for ref in refs)
+        raise DataError(f"{folder} holds several splits ({names}): move the files of each into a folder of its own.")
+    return refs[0] if refs else _split(location.parent.name or "data", _list_folder(location))
+
+
+def _recognise(folders: Sequence[Path], root: Path) -> list[SplitRef]:
+    """Return the splits that registered data sets recognise in folders of a data root."""
+    return [
+        replace(ref, reader=name)
+        for name, source in folder_sources().items()
+        for folder in folders
+        for ref in _ask(source, folder, root)
+    ]
+
+
+def _ask(source: FolderSource, folder: Path, root: Path) -> Sequence[SplitRef]:
+    """Return the splits that a data set recognises in a folder; none if it cannot be listed, which a survey reports."""
+    try:
+        return source.recognises(folder, root)
+    except OSError:
+        return ()
 
 
 def _survey_benchmark(
@@ -226,10 +225,10 @@ def _split(benchmark: str, listing: _FolderListing) -> SplitRef:
 
 
 def _unknown(folder: Path) -> str:
+    *first, last = (*KNOWN_LAYOUTS, *(source.expected for source in folder_sources().values()))
     return (
-        f"{folder} holds no split in a known layout: expected nshards.txt with 0.tar and so on, pictures in a folder a "
-        "class, ILSVRC validation files, parquet files, what `datasets` writes with save_to_disk, or birds.csv or "
-        "birds.parquet. If it is no split, move it out of the data root, or begin its name with a dot."
+        f"{folder} holds no split in a known layout: expected {', '.join(first)}, or {last}. If it is no split, move "
+        "it out of the data root, or begin its name with a dot."
     )
 
 

@@ -13,9 +13,9 @@ from typing import Self
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.dataset.label_sets import LabelSet
 from eyechart.data.dataset.limits import Limit
-from eyechart.data.discovery import SplitRef
 from eyechart.data.labels.label_files import ImageNames, LabelsOption, align_labels, describe_mismatches, read_labels
 from eyechart.data.splits.open_split import list_splits, open_split, unknown_split_message
+from eyechart.data.splits.registry import SplitRef
 from eyechart.errors import AbsentError, DataError
 from eyechart.evaluation.evaluate import PUBLISHED_WITH_DUPLICATES, Evaluate, make_label_policy, resolve_class_names
 from eyechart.evaluation.settings import Case, Settings

@@ -10,8 +10,13 @@ from eyechart.messages.install_commands import install_command
 
 
 def find_entry_points(group: str) -> tuple[EntryPoint, ...]:
-    """Return the entry points of a group, eyechart's own first."""
-    return tuple(sorted(entry_points(group=group), key=lambda point: not point.value.startswith("eyechart.")))
+    """Return the entry points of a group by name, eyechart's own first."""
+    return tuple(sorted(entry_points(group=group), key=lambda point: (not is_own(point), point.name)))
+
+
+def is_own(point: EntryPoint) -> bool:
+    """Return whether an entry point is one of eyechart itself."""
+    return point.value.startswith("eyechart.")
 
 
 def packaged_file(package: str, *parts: str) -> Path:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, Protocol, get_args
+from typing import Protocol
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.detection.annotation import find_annotation
@@ -12,10 +12,9 @@ from eyechart.data.detection.cityscapes import open_cityscapes
 from eyechart.data.detection.coco import open_coco
 from eyechart.data.detection.lvis import open_lvis
 from eyechart.data.detection.nuscenes import open_nuscenes
-from eyechart.data.names import is_system
+from eyechart.data.splits.registry import SplitRef
 
-Format = Literal["coco", "lvis", "nuscenes", "cityscapes"]
-FORMATS: tuple[Format, ...] = get_args(Format)
+FORMATS = ("coco", "lvis", "nuscenes", "cityscapes")
 BENCHMARK = "oodbench"
 MAIN = "val"
 
@@ -29,7 +28,7 @@ class _Opener(Protocol):
         """Return the data set, checked."""
 
 
-OPENERS: Mapping[Format, _Opener] = {
+OPENERS: Mapping[str, _Opener] = {
     "coco": open_coco,
     "lvis": open_lvis,
     "nuscenes": open_nuscenes,
@@ -38,23 +37,12 @@ OPENERS: Mapping[Format, _Opener] = {
 
 
 def open_annotated(
-    kind: Format, folder: Path, benchmark: str, split: str, *, part: str = MAIN, cache: Path | None = None
+    kind: str, folder: Path, benchmark: str, split: str, *, part: str = MAIN, cache: Path | None = None
 ) -> Dataset:
     """Open a part of a data set in a format, which its annotation then names as its source."""
     dataset = OPENERS[kind](folder, benchmark, split, part=part, cache=cache)
     annotation = find_annotation(dataset)
     return replace(dataset, details=annotation and replace(annotation, source=kind))
-
-
-@dataclass(frozen=True)
-class _AnnotatedSplit:
-    """A part of a data set and its folder; `missing` says which data are missing."""
-
-    name: str
-    format: Format
-    folder: Path
-    part: str = MAIN
-    missing: str = ""
 
 
 @dataclass(frozen=True)
@@ -66,31 +54,26 @@ class _SplitPart:
     is_only: bool = True
 
 
-def annotated_splits(root: Path) -> list[_AnnotatedSplit]:
-    """Return the splits of the root itself, of its folders, and of those in its folder `oodbench`.
+def annotated_splits(folder: Path, root: Path) -> list[SplitRef]:
+    """Return the splits in the data root, in ROOT/<folder> or in ROOT/oodbench/<folder>, () for another folder.
 
     A split has its folder's name, at the root itself that of the format; `-train` and so on is added for parts other
     than val where a folder has several, `-lvis` and so on where it has several formats. Only folders are listed, no
     file is opened.
     """
-    inner = (*_folders(root), *_folders(root / BENCHMARK))
-    return [*_splits(root, named=False), *(split for folder in inner for split in _splits(folder))]
-
-
-def _folders(path: Path) -> list[Path]:
-    if not path.is_dir():
+    if root not in (folder, folder.parent) and folder.parent.name != BENCHMARK:
         return []
-    return sorted(inner for inner in path.iterdir() if inner.is_dir() and not is_system(inner.name))
+    return [*_splits(folder, named=folder != root)]
 
 
-def _splits(folder: Path, *, named: bool = True) -> Iterator[_AnnotatedSplit]:
+def _splits(folder: Path, *, named: bool) -> Iterator[SplitRef]:
     formats = {kind: parts for kind in FORMATS if (parts := [*FINDERS[kind](folder)])}
     for kind, parts in formats.items():
         own = named and (len(formats) == 1 or folder.name.casefold() == kind)
         stem = folder.name if own else f"{folder.name}-{kind}" if named else kind
         for part in parts:
             name = stem if part.is_only or part.name == MAIN else f"{stem}-{part.name}"
-            yield _AnnotatedSplit(name, kind, folder, part.name, part.missing)
+            yield SplitRef(BENCHMARK, name, kind, str(folder), part.missing, part.name)
 
 
 def _coco(folder: Path) -> Iterator[_SplitPart]:
@@ -123,7 +106,7 @@ def _cityscapes(folder: Path) -> Iterator[_SplitPart]:
         yield _SplitPart(missing="".join(_missing_message(folder, [other], f"{name}/") for other in both))
 
 
-FINDERS: Mapping[Format, Callable[[Path], Iterable[_SplitPart]]] = {
+FINDERS: Mapping[str, Callable[[Path], Iterable[_SplitPart]]] = {
     "coco": _coco,
     "lvis": _lvis,
     "nuscenes": _nuscenes,

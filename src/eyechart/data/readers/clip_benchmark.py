@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.discovery import SplitRef
 from eyechart.data.readers.hub import HubSpec
+from eyechart.data.splits.registry import SplitRef
 
 OWNER, PREFIX, COLLECTION, TEST = "clip-benchmark", "wds_", "vtab+", "test"
 VTAB_PLUS: Mapping[str, int] = {

@@ -18,6 +18,7 @@ from eyechart.data.dataset.label_sets import build_label_set, build_original_lab
 from eyechart.data.dataset.rows import Row
 from eyechart.data.imagenet.classes import CLASSES
 from eyechart.data.index.file_index import whole_file_source
+from eyechart.data.splits.registry import PackagedSample
 from eyechart.errors import DataError
 from eyechart.samples.files import REMEDY, packaged, read
 
@@ -105,3 +106,6 @@ def _picture(folder: Path, line: Mapping[str, str]) -> _SampleImage:
     row = Row(f"{folder.name}/{path.stem}", path.name, digest, int(line["label"] or -1))
     labels = tuple(int(label) for label in line["labels"].split(";") if label)
     return _SampleImage(path, row, labels, line["subset"], line["author"], line["licence"])
+
+
+IMAGENET = PackagedSample("Photographs and drawings of ImageNet's classes.", splits, open_sample)

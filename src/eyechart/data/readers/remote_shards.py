@@ -10,10 +10,11 @@ from tempfile import TemporaryDirectory
 from time import sleep, time_ns
 from typing import Any, BinaryIO
 
-from eyechart.data.discovery import AUXILIARY_FILES, SplitRef
+from eyechart.data.discovery import AUXILIARY_FILES
 from eyechart.data.index.file_index import IndexEntry
 from eyechart.data.index.index_cache import FileFacts
 from eyechart.data.labels.class_names import TEMPLATES_FILE as TEMPLATES
+from eyechart.data.splits.registry import SplitRef
 from eyechart.errors import DataError
 from eyechart.files.urls import describe, explain_errors, needs_connection, open_url
 

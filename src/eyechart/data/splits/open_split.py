@@ -1,17 +1,12 @@
 """List and open splits: the packaged samples, installed data sets, a data root, and the Hugging Face Hub."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
-from pkgutil import resolve_name
-from typing import Protocol
 
-from eyechart.data.birds import open_birds
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.dataset.slice_variables import read_slices
-from eyechart.data.detection.splits import BENCHMARK, FORMATS, open_annotated
-from eyechart.data.discovery import BIRDS, SplitRef, join_names, picture_folders, survey_root
+from eyechart.data.discovery import join_names, picture_folders, survey_root
 from eyechart.data.imagenet.classes import CLASSES, subset
 from eyechart.data.index.file_index import read_class_names
 from eyechart.data.labels.foreign_labels import describe_label_files
@@ -21,9 +16,14 @@ from eyechart.data.readers.hub import open_hub, parse_hub
 from eyechart.data.readers.remote_shards import remote_folder, survey_url
 from eyechart.data.readers.webdataset_shards import ShardFiles, open_shards
 from eyechart.data.side_files import describe_unread
+from eyechart.data.splits.registry import (
+    SplitRef,
+    folder_sources,
+    packaged_benchmarks,
+    registered_datasets,
+)
 from eyechart.data.splits.validation import identify_validation_images
 from eyechart.errors import DataError
-from eyechart.files.installed import find_entry_points
 from eyechart.files.urls import is_url
 from eyechart.messages.suggestions import did_you_mean
 
@@ -41,77 +41,6 @@ class PublishedSplit:
         return subset(self.classes) if self.classes else ()
 
 
-@dataclass(frozen=True)
-class _PackagedBenchmark:
-    """A packaged sample: its functions as MODULE:NAME, since some are in packages of a higher layer, and a sentence."""
-
-    list: str
-    open: str
-    summary: str
-
-    @property
-    def splits(self) -> tuple[str, ...]:
-        """The splits whose files are installed."""
-        list_function: Callable[[], tuple[str, ...]] = resolve_name(self.list)
-        return list_function()
-
-    def dataset(self, split: str) -> Dataset:
-        """Open a split."""
-        open_function: Callable[[str], Dataset] = resolve_name(self.open)
-        return open_function(split)
-
-
-PACKAGED: Mapping[str, _PackagedBenchmark] = {
-    "imagenet": _PackagedBenchmark(
-        "eyechart.data.readers.imagenet_sample:splits",
-        "eyechart.data.readers.imagenet_sample:open_sample",
-        "Photographs and drawings of ImageNet's classes.",
-    ),
-    "toybox": _PackagedBenchmark(
-        "eyechart.toybox.samples.drawn_splits:splits",
-        "eyechart.toybox.samples.open_toybox:open_toybox",
-        "Pictures of the toy world, which the packaged models know.",
-    ),
-    BENCHMARK: _PackagedBenchmark(
-        "eyechart.oodbench.data.packaged_sample:splits",
-        "eyechart.oodbench.data.packaged_sample:open_oodbench",
-        "Toy scenes with annotated objects, in the format of the data set.",
-    ),
-    BIRDS: _PackagedBenchmark(
-        "eyechart.realbirdid.data.packaged_sample:splits",
-        "eyechart.realbirdid.data.packaged_sample:open_realbirdid",
-        "Observations of birds; some birds cannot be identified.",
-    ),
-}
-GROUP = "eyechart.datasets"
-
-
-class _DatasetSource(Protocol):
-    """A data set of an installed package: the names of its splits, and a method that opens one."""
-
-    splits: Sequence[str]
-
-    def dataset(self, split: str) -> Dataset:
-        """Open a split."""
-
-
-@cache
-def _registered_datasets() -> Mapping[str, _DatasetSource]:
-    """Return the data sets of installed packages by benchmark name.
-
-    A data set of your own, in whatever format, is an object with `splits` and `dataset(split)`, and one entry point:
-
-        [project.entry-points."eyechart.datasets"]
-        flowers = "mypackage.data:FLOWERS"
-    """
-    sources: dict[str, _DatasetSource] = {}
-    for point in find_entry_points(GROUP):
-        if point.name in PACKAGED or point.name in sources:
-            raise DataError(f"Two data sets are called '{point.name}', one of them {point.value}. Rename one.")
-        sources[point.name] = point.load()
-    return sources
-
-
 VALIDATION = "imagenet/val"
 PUBLISHED: Mapping[str, PublishedSplit] = {
     VALIDATION: PublishedSplit(50_000),
@@ -127,15 +56,14 @@ def list_splits(root: str | Path | None = None, *, offline: bool = False) -> lis
 
     A root has ROOT/<benchmark>/<split>; `hub:OWNER/NAME` is a data set of the hub, and a URL has shards.
 
-    Annotated data sets are splits of `oodbench`: the root itself, ROOT/<folder> and ROOT/oodbench/<folder>. Tables of
-    birds are splits of their benchmark's folder, and of `realbirdid`: the root itself and ROOT/<folder>. ImageNet's
-    validation images are always named, with what is missing where they are not there. Only folders are listed, no file
-    is opened. Raises DataError for two splits of one name and for what `survey_root` and `survey_url` refuse.
+    Registered data sets recognise folders of their formats: the root itself, ROOT/<folder> and
+    ROOT/<benchmark>/<folder>. ImageNet's validation images are always named, with what is missing where they are not
+    there. Only folders are listed, no file is opened. Raises DataError for two splits of one name and for what
+    `survey_root` and `survey_url` refuse.
     """
-    refs = [SplitRef(benchmark, split) for benchmark, sample in PACKAGED.items() for split in sample.splits]
-    refs += [
-        SplitRef(name, split, "registered")
-        for name, source in _registered_datasets().items()
+    refs = [
+        SplitRef(name, split, "sample" if name in packaged_benchmarks() else "registered")
+        for name, source in registered_datasets().items()
         for split in source.splits
     ]
     if root is not None and str(root).startswith("hub:"):
@@ -195,14 +123,10 @@ def _open_layout(
 ) -> Dataset:
     if why := ref.missing or ref.defect:
         raise DataError(f"{why}{describe_label_files([Path(ref.location)]) if ref.defect and ref.location else ''}")
-    if ref.layout == "sample":
-        return PACKAGED[ref.benchmark].dataset(ref.split)
-    if ref.layout == "registered":
-        return _registered_datasets()[ref.benchmark].dataset(ref.split)
-    if ref.layout in FORMATS:
-        return open_annotated(ref.layout, Path(ref.location), ref.benchmark, ref.split, part=ref.part, cache=cache)
-    if ref.layout == "birds":
-        return open_birds(Path(ref.location), ref.benchmark, ref.split, cache=cache)
+    if ref.layout in ("sample", "registered"):
+        return registered_datasets()[ref.benchmark].dataset(ref.split)
+    if ref.reader:
+        return folder_sources()[ref.reader].open_folder(ref, cache)
     published = known.get(str(ref))
     dataset = _open_files(ref, published, cache, offline, shards)
     return identify_validation_images(dataset) if str(ref) == VALIDATION else dataset

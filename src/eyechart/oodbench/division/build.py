@@ -15,9 +15,9 @@ from tqdm import tqdm
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.detection.splits import BENCHMARK
-from eyechart.data.discovery import SplitRef
 from eyechart.data.labels.class_names import load_templates
 from eyechart.data.splits.open_split import list_splits, open_split
+from eyechart.data.splits.registry import SplitRef
 from eyechart.errors import DataError, EyechartError, SpecError
 from eyechart.files.folders import STORE
 from eyechart.inference.runner.runner import Runner

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.dataset.limits import Limit
-from eyechart.data.discovery import SplitRef
 from eyechart.data.images import decode_image
 from eyechart.data.splits.open_split import open_split
+from eyechart.data.splits.registry import SplitRef
 from eyechart.errors import ReportError
 from eyechart.messages.suggestions import did_you_mean
 

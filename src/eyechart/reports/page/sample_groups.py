@@ -9,9 +9,9 @@ import msgspec
 import numpy as np
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.discovery import SplitRef
 from eyechart.data.labels.class_names import load_class_names
 from eyechart.data.splits.open_split import list_splits
+from eyechart.data.splits.registry import SplitRef
 from eyechart.errors import EyechartError, ReportError, VocabularyError
 from eyechart.gate.comparison.compare_metrics import MetricComparison
 from eyechart.reports.annotation.sheet import open_checked_split

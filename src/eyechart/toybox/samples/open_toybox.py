@@ -10,6 +10,7 @@ from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.dataset.label_sets import build_label_set, build_original_labels
 from eyechart.data.dataset.rows import Row
 from eyechart.data.index.file_index import whole_file_source
+from eyechart.data.splits.registry import PackagedSample
 from eyechart.errors import DataError
 from eyechart.samples.files import checksums, read_packaged, read_table
 from eyechart.toybox.art.shapes import packaged_root, styles
@@ -55,3 +56,6 @@ def _picture(folder: Path, line: dict[str, str]) -> Line:
     read_packaged(folder, name)
     key = f"{folder.name}/{path.stem}"
     return Row(key, path.name, checksums(folder)[name], int(line["label"])), path, labels
+
+
+TOYBOX = PackagedSample("Pictures of the toy world, which the packaged models know.", splits, open_toybox)

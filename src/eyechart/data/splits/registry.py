@@ -1,0 +1,137 @@
+"""Data sets by name: those of installed packages, eyechart among them.
+
+A package registers a data set, in whatever format, with an entry point that names an object with `splits` and
+`dataset(split)`:
+
+    [project.entry-points."eyechart.datasets"]
+    flowers = "mypackage.data:FLOWERS"
+
+The object of a format that users have below their data root also has `recognises`, `open_folder` and `expected`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.errors import DataError
+from eyechart.files.installed import find_entry_points, is_own
+
+GROUP = "eyechart.datasets"
+
+
+@dataclass(frozen=True)
+class SplitRef:
+    """A split and its location.
+
+    `layout` is how its files lie: sample, registered, shards, folder, hub, disk, none, or a layout of the registered
+    data set `reader`, which then opens it. `missing` says which data are missing. `defect` says why an existing folder
+    cannot be opened, if the listing shows it. `part` is a part of the data in the folder.
+    """
+
+    benchmark: str
+    split: str
+    layout: str = "sample"
+    location: str = ""
+    missing: str = ""
+    part: str = ""
+    defect: str = ""
+    reader: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.benchmark}/{self.split}"
+
+
+class DatasetSource(Protocol):
+    """A registered data set: the names of its splits, and a method that opens one.
+
+    It may have a `summary`, a sentence for lists of data sets.
+    """
+
+    @property
+    def splits(self) -> Sequence[str]:
+        """The splits whose files are installed."""
+
+    def dataset(self, split: str) -> Dataset:
+        """Open a split."""
+
+
+@runtime_checkable
+class FolderSource(Protocol):
+    """A registered data set that also reads folders of the user; `expected` says which, for messages."""
+
+    expected: str
+
+    def recognises(self, folder: Path, root: Path, /) -> Sequence[SplitRef]:
+        """Return the splits in a folder, () for a folder of another kind. Files are not opened.
+
+        The folder is the data root itself, ROOT/<folder> or ROOT/<benchmark>/<folder>.
+        """
+
+    def open_folder(self, ref: SplitRef, cache: Path | None, /) -> Dataset:
+        """Open a split that `recognises` returned; `cache` is the folder of indices."""
+
+
+@dataclass(frozen=True)
+class PackagedSample:
+    """A registered data set whose files are packaged."""
+
+    summary: str
+    list_splits: Callable[[], Sequence[str]]
+    open: Callable[[str], Dataset]
+
+    @property
+    def splits(self) -> Sequence[str]:
+        """The splits whose files are installed."""
+        return self.list_splits()
+
+    def dataset(self, split: str) -> Dataset:
+        """Open a split."""
+        return self.open(split)
+
+
+def _points() -> Mapping[str, EntryPoint]:
+    points: dict[str, EntryPoint] = {}
+    for point in find_entry_points(GROUP):
+        if point.name in points:
+            raise DataError(f"Two data sets are called '{point.name}', one of them {point.value}. Rename one.")
+        points[point.name] = point
+    return points
+
+
+@cache
+def registered_datasets() -> Mapping[str, DatasetSource]:
+    """Return the registered data sets by benchmark.
+
+    Raises DataError if two have one name, and for one that cannot be imported.
+    """
+    return {name: _load(point) for name, point in _points().items()}
+
+
+def _load(point: EntryPoint) -> DatasetSource:
+    try:
+        source: DatasetSource = point.load()
+    except (ImportError, AttributeError) as error:
+        raise DataError(
+            f"The data set '{point.name}' cannot be imported from {point.value} ({error}): correct the entry point of "
+            f"{GROUP} in its package, or uninstall it."
+        ) from error
+    return source
+
+
+@cache
+def packaged_benchmarks() -> tuple[str, ...]:
+    """Return the benchmarks of eyechart itself: a protocol is run on them only if it names them.
+
+    >>> packaged_benchmarks()
+    ('imagenet', 'oodbench', 'realbirdid', 'toybox')
+    """
+    return tuple(name for name, point in _points().items() if is_own(point))
+
+
+def folder_sources() -> Mapping[str, FolderSource]:
+    """Return the registered data sets that read folders of the user, by benchmark."""
+    return {name: source for name, source in registered_datasets().items() if isinstance(source, FolderSource)}
