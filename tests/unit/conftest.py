@@ -127,7 +127,7 @@ def annotated(pictures: Callable[..., Dataset]) -> Callable[..., Dataset]:
         ids = tuple(f"id {index}" for index in range(len(found))), tuple(f"c{index}" for index in range(len(names)))
         known = found >= 0
         notation = Annotation(np.maximum(found, 0), known, known, *ids, facts.pop("excluded", ()))
-        facts = {"names": tuple(names), "classes": len(names), "annotation": notation} | facts
+        facts = {"names": tuple(names), "classes": len(names), "details": notation} | facts
         return pictures([-1] * len(found), **facts)
 
     return make
