@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
+from eyechart.gate.session.gate_status import REGRESSION
 from eyechart.gate.verdicts.decide import Verdict
 from eyechart.gate.verdicts.value_texts import compared_values
 from eyechart.gate.verdicts.verdict_messages import format_adjusted
 
 from .cases import find_case
-from .exit_codes import KIND, MEANINGS, REGRESSION
+from .exit_codes import KIND, MEANINGS
 from .gate import Gate
 from .options import get_option
 from .workers import is_worker
@@ -59,13 +60,13 @@ class GithubSummary:
         )
         yield f"# eyechart: {outcomes or 'no case ran'}\n"
         yield f"Exit status {status}: {MEANINGS.get(status, 'not one of pytest or eyechart')}.\n"
-        yield from make_loss_table(self.gate.verdicts)
+        yield from make_loss_table(self.gate.session.result.verdicts)
         failed = sorted((report for report in self.final_reports.values() if report.failed), key=_is_not_regression)
         for report in failed[:FAILURES]:
             yield f"## {inline_code(report.nodeid.rpartition('::')[2])}\n\n{fence_block(report.longreprtext)}\n"
         if len(failed) > FAILURES:
             yield f"{len(failed) - FAILURES} more failed; the log has them.\n"
-        if remarks := [*dict.fromkeys(self.gate.messages), *self.gate.errors]:
+        if remarks := [*dict.fromkeys(self.gate.session.messages), *self.gate.session.errors]:
             yield fence_block("\n".join(remarks))
 
 

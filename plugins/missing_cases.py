@@ -14,12 +14,13 @@ import pytest
 from _pytest.mark.expression import Expression
 
 from eyechart.data.splits.registry import packaged_benchmarks
+from eyechart.gate.session.gate_status import ABSENT
 from eyechart.messages.plurals import count_of
 from eyechart.results.evidence import Evidence
 
 from .case_ids import spellings
 from .cases import ANY, get_case, get_marker, split_names
-from .exit_codes import ABSENT, ExitCodes
+from .exit_codes import ExitCodes
 from .gate import Gate
 from .options import get_option
 from .own_tests import is_packaged
@@ -90,7 +91,7 @@ class MissingCases:
     def report_missing(self) -> None:
         """Add the missing cases to the messages of the gate; under `--eye-strict` to its errors, with the exit code."""
         lines, others = [], []
-        baselines = self.gate.baselines
+        baselines = self.gate.session.baselines
         for (case, protocol), evidence in baselines.heads.items():
             why = self.reason(evidence)
             if why and self.is_left_out(evidence):
@@ -99,11 +100,13 @@ class MissingCases:
                 where = self.relative_path(baselines.paths[case, protocol])
                 lines.append(f"{case} ({protocol}) is in the baseline {where} and was not run: {why}. {REMEDY}")
         strict = bool(get_option(self.config, "strict"))
-        (self.gate.errors if strict else self.gate.messages).extend(_fold_lines(lines))
+        (self.gate.session.errors if strict else self.gate.session.messages).extend(_fold_lines(lines))
         if others:
             count = count_of(len(others), "case")
             shown = f"{', '.join(others[:MAX_LISTED])}{', …' * (len(others) > MAX_LISTED)}"
-            self.gate.messages.append(f"{count} of the baseline not asked for by the options of this session: {shown}")
+            self.gate.session.messages.append(
+                f"{count} of the baseline not asked for by the options of this session: {shown}"
+            )
         if lines and strict:
             self.exit_codes.kinds.setdefault("baseline", set()).add(ABSENT)
 

@@ -34,7 +34,7 @@ class Tracking:
             text = f"the session did not finish. Log it with: eyechart track {self.recorder.folder} {commands}"
             self.results = [TrackingResult(text, failed=True)]
             return
-        verdicts = self.verdicts.summarise(status) if self.verdicts.gate.verdicts else None
+        verdicts = self.verdicts.summarise(status) if self.verdicts.gate.session.result.verdicts else None
         offline = get_settings(self.config).offline
         try:
             self.results = track_run(self.recorder.folder, self.targets, offline=offline, verdicts=verdicts)

@@ -1,9 +1,9 @@
 """`--eye-verdicts=FILE`: the verdicts of the gate as JSON for other programs."""
 
-import msgspec
 import pytest
 
-from eyechart.gate.verdicts.verdict_file import SessionVerdicts, summarise_session
+from eyechart.errors import ReportError
+from eyechart.gate.verdicts.verdict_file import SessionVerdicts, write_verdicts
 
 from .gate import Gate
 from .options import get_option
@@ -25,25 +25,14 @@ class VerdictFile:
         """Write the file, after the gate and the exit status."""
         if self.path is None:
             return
-        verdicts = self.summarise(int(session.exitstatus))
         try:
-            self.path.write_bytes(msgspec.json.format(msgspec.json.encode(verdicts)) + b"\n")
-        except OSError as error:
-            self.error = f"--eye-verdicts: {self.path} cannot be written: {error.strerror or error}."
+            write_verdicts(self.path, self.summarise(int(session.exitstatus)))
+        except ReportError as error:
+            self.error = f"--eye-verdicts: {error}"
 
     def summarise(self, status: int) -> SessionVerdicts:
         """Return the verdicts of the session, which ends with this status."""
-        gate = self.gate
-        return summarise_session(
-            gate.verdicts,
-            gate.pooled,
-            gate.rule,
-            gate.not_compared,
-            status,
-            slices=gate.slices.verdicts,
-            slices_compared=gate.slices.count,
-            drifts=gate.drifts,
-        )
+        return self.gate.session.result.summarise(status)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the error if the file could not be written."""

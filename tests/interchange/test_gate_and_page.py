@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from eyechart.cli import main
 from eyechart.errors import ReportError
 from eyechart.gate.baselines.baseline_files import read_baselines
-from eyechart.plugins.exit_codes import ABSENT, INCONCLUSIVE, REGRESSION
+from eyechart.gate.session.gate_status import ABSENT, INCONCLUSIVE, REGRESSION
 
 FILES = Path(__file__).parent / "files" / "inspect"
 

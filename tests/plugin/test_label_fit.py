@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.plugins.exit_codes import ABSENT
+from eyechart.gate.session.gate_status import ABSENT
 
 
 def write_labels(world: Any, mistyped: int) -> str:

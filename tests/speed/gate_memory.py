@@ -19,10 +19,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from eyechart.gate.baselines.baseline_files import BaselineIndex, case_key, head_of, read_baselines, write_baselines
-from eyechart.gate.baselines.case_reader import CaseReader
-from eyechart.gate.comparison.compare_metrics import compare_metrics
-from eyechart.gate.verdicts.decide import decide_with_models
+from eyechart.gate.baselines.baseline_files import BaselineIndex, case_key, read_baselines, write_baselines
+from eyechart.gate.session.case_reader import CaseReader
+from eyechart.gate.session.compare_cases import CasePair, compare_cases
+from eyechart.gate.verdicts.decide import Rule
 from eyechart.results.estimates import Estimate
 from eyechart.results.evidence import Evidence, collect_evidence, read_evidence
 
@@ -92,20 +92,14 @@ def records(folder: Path) -> dict[str, Any]:
 
 def compare(folder: Path, how: str) -> int:
     """Compare all cases; the number of verdicts."""
-    comparisons = []
     if how == "stream":
-        index, reader = BaselineIndex(folder / "kept"), CaseReader(folder, records(folder))
-        heads = []
-        for nodeid in reader.by_baseline():
-            now = reader.read(nodeid)
-            heads.append(head_of(now))
-            comparisons += compare_metrics(index.read(case_key(now))[0], now)
+        pairs = CaseReader(folder, records(folder)).pairs(BaselineIndex(folder / "kept"))
     else:
         kept = read_baselines(folder / "kept")
         every = [read_evidence(path) for path in sorted((folder / "evidence").glob("*.json"))]
-        comparisons = [metric for now in every for metric in compare_metrics(kept[case_key(now)][0], now)]
-    verdicts, pooled = decide_with_models(comparisons)
-    return len(verdicts) + len(pooled)
+        pairs = iter([(case_key(now), CasePair(kept[case_key(now)][0], now)) for now in every])
+    result = compare_cases(pairs, Rule())
+    return len(result.verdicts) + len(result.pooled)
 
 
 def facts(_: int, cases: int = 1000, images: int = 2000) -> Iterator[str]:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from eyechart.gate.verdicts.decide import Rule
-from eyechart.gate.verdicts.verdict_file import SessionVerdicts, summarise_session
+from eyechart.gate.verdicts.verdict_file import SessionVerdicts
 from eyechart.reports.comparison.run_comparison import compare_sides, match_runs
 from eyechart.results.records import Record, read_run
 from eyechart.tracking.log_runs import metric_name, track_run
@@ -51,8 +51,7 @@ def numbers(run_folder: Path) -> Numbers:
 def verdicts(run_folder: Path) -> SessionVerdicts:
     """The verdicts of a comparison of the run with itself."""
     rule = Rule(0.01, 0, None)
-    result = compare_sides(match_runs([run_folder, run_folder]), rule)
-    return summarise_session([verdict for _, verdict in result.verdicts], (), rule)
+    return compare_sides(match_runs([run_folder, run_folder]), rule).session.summarise(0)
 
 
 def log(run: Path, name: str, verdicts: SessionVerdicts) -> str:

@@ -20,7 +20,7 @@ from eyechart.evaluation.session import Session
 from eyechart.evaluation.settings import Settings
 from eyechart.gate.baselines.baseline_files import case_key
 from eyechart.gate.baselines.stored_cases import is_run
-from eyechart.gate.comparison.compare_metrics import compare_metrics, differences
+from eyechart.gate.session.compare_cases import CasePair, compare_case
 from eyechart.gate.slices.slice_tests import SliceChanges, compare_variable, decide_slices, shared_rows
 from eyechart.gate.verdicts.decide import IMPROVEMENT, REGRESSION, Rule
 from eyechart.inference.requests.class_weights import cosine_similarity
@@ -28,12 +28,11 @@ from eyechart.inference.requests.row_requests import ClassWeights, EncodeImages
 from eyechart.inference.runner.runner import Runner
 from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Encoder
-from eyechart.reports.comparison.run_comparison import common_cases, match_runs
+from eyechart.reports.comparison.run_comparison import check_common_cases, match_runs
 from eyechart.reports.comparison.verdict_cells import COLUMNS, case_label, verdict_cells
 from eyechart.reports.tables.render import Table
 from eyechart.results.evidence import Evidence, Floats, Ints
 from eyechart.results.records import Record, read_run
-from eyechart.results.shared_samples import share_samples
 
 CLUSTER, WORDS_OF_NAME = "cluster", 2
 NOTES = (
@@ -59,13 +58,15 @@ def compare_clusters(before: Path, after: Path, options: ClusterOptions) -> Tabl
     """Return a table of the clusters of all cases with a primary proportion that both runs have, losses first."""
     if not is_run(after):
         raise ReportError(f"{after} is no run. Name a run's folder, since a baseline does not know its images.")
-    pairs = common_cases(match_runs([before, after]))
+    sides = match_runs([before, after])
+    check_common_cases(sides)
     records = {(record.case, record.protocol): record for record in read_run(after).records}
     clusters = ImageClusters(options)
     slices = [
         part
-        for (old, new) in pairs.values()
-        for part in compare_case(old, new, clusters.of_record(records[case_key(new)]))
+        for key, new in sorted(sides.after.items())
+        if (old := sides.before.get(key))
+        for part in compare_clusters_of_case(old, new, clusters.of_record(records[case_key(new)]))
     ]
     if not slices:
         raise ReportError(f"{before} and {after} have no case with a primary proportion on the same images.")
@@ -82,14 +83,12 @@ def compare_clusters(before: Path, after: Path, options: ClusterOptions) -> Tabl
     return Table(title, ("Case", "Cluster", *COLUMNS), rows, (*NOTES, str(options.encoder)))
 
 
-def compare_case(before: Evidence, after: Evidence, variable: SliceVariable) -> Iterator[SliceChanges]:
+def compare_clusters_of_case(before: Evidence, after: Evidence, variable: SliceVariable) -> Iterator[SliceChanges]:
     """Yield the changes of the clusters of a case's images."""
-    run = after
-    before, after, _ = share_samples(before, after)
-    if not differences(before, after):
-        yield from compare_variable(
-            before, after, compare_metrics(before, after), variable.select(shared_rows(run, after))
-        )
+    pair = CasePair(before, after)
+    numbers = compare_case(pair).numbers
+    old, new, _ = pair.share_samples()
+    yield from compare_variable(old, new, numbers, variable.select(shared_rows(after, new))) if numbers else ()
 
 
 class ImageClusters:

@@ -11,18 +11,21 @@ from msgspec.structs import asdict
 
 from eyechart.errors import ReportError, SpecError
 from eyechart.files.folders import STORE, report_folder, run_folder
+from eyechart.gate.policy.tiers import NO_POLICY, read_policy
 from eyechart.gate.slices.slice_tests import decide_slices
-from eyechart.gate.verdicts.decide import DEFAULT_RULE, REGRESSION, Rule, session_verdict
-from eyechart.gate.verdicts.verdict_file import MetricVerdict, summarise_metric
+from eyechart.gate.verdicts.decide import DEFAULT_RULE, REGRESSION, Rule, parse_gates
+from eyechart.gate.verdicts.verdict_file import MetricVerdict, SessionVerdicts, summarise_metric
 from eyechart.gate.verdicts.verdict_messages import describe_session
 from eyechart.reports.comparison.run_comparison import (
     MatchedSides,
-    common_cases,
+    compare_sides,
+    gate_status,
     match_models,
     match_runs,
+    policy_notes,
     unmatched_notes,
 )
-from eyechart.reports.comparison.verdict_cells import RunComparison, compare_cases, refusal_notes
+from eyechart.reports.comparison.verdict_cells import RunComparison, refusal_notes
 from eyechart.reports.runs import Runs, load
 from eyechart.reports.tables.registry import tables
 from eyechart.reports.tables.render import RENDERERS, Table
@@ -205,7 +208,15 @@ class Comparison:
     @property
     def verdict(self) -> str:
         """The verdict on all cases: "regression", "no regression", "inconclusive", "improvement" or "not tested"."""
-        return session_verdict(self.result.every)
+        return self.result.session.decision
+
+    @property
+    def summary(self) -> SessionVerdicts:
+        """The verdicts as `--eye-verdicts` writes them; `docs/verdicts.schema.json` explains every field.
+
+        `exit_status` is that of `eyechart compare --check`.
+        """
+        return self.result.session.summarise(gate_status(self.sides, self.result))
 
     @cached_property
     def verdicts(self) -> pd.DataFrame:
@@ -236,7 +247,7 @@ class Comparison:
     @property
     def notes(self) -> list[str]:
         """What was not compared, and why."""
-        return [*refusal_notes(self.result), *unmatched_notes(self.sides)]
+        return [*refusal_notes(self.result), *unmatched_notes(self.sides), *policy_notes(self.sides, self.result)]
 
     def __repr__(self) -> str:
         summary = describe_session(self.result.every)
@@ -251,6 +262,8 @@ def compare(
     alpha: float = DEFAULT_RULE.alpha,
     max_drop: float = DEFAULT_RULE.max_drop,
     margin: float | None = DEFAULT_RULE.margin,
+    gates: tuple[str, ...] = DEFAULT_RULE.gates,
+    policy: Path | str | None = None,
 ) -> Comparison:
     """Compare two runs, or two models, metric by metric over the same samples, with the tests of the gate.
 
@@ -261,21 +274,29 @@ def compare(
         alpha: The significance level for the primary metrics of all cases, and for all other metrics.
         max_drop: The largest loss that is tolerated, a fraction.
         margin: The loss that must be excluded for "no regression", a fraction.
+        gates: The kinds of metrics whose regression is one of the whole: "accuracy", "score".
+        policy: A TOML file with tiers and other limits of some metrics, and floors, as for `--eye-policy`.
 
     Returns:
         The verdict on every metric that both sides have.
 
     Raises:
         ReportError: If the runs have no case in common, or not these models.
-        SpecError: If neither another run nor two models are given.
+        SpecError: If neither another run nor two models are given, or for a wrong kind or policy.
     """
     if after is None and models is None:
         raise SpecError("compare takes two runs, or one and two of its models: models=(SPEC, SPEC).")
     runs = [side for side in (before, after) if side is not None]
     folders = [side.folder if isinstance(side, EvaluationRun) else _run_path(side, "compare(A, B)") for side in runs]
     sides = match_runs(folders) if models is None else match_models(folders, models)
-    rule = Rule(alpha, max_drop, margin)
-    return Comparison(sides, compare_cases(common_cases(sides), rule, sides.folders), rule)
+    rule = Rule(
+        alpha,
+        max_drop,
+        margin,
+        parse_gates(",".join(gates)),
+        NO_POLICY if policy is None else read_policy(Path(policy)),
+    )
+    return Comparison(sides, compare_sides(sides, rule), rule)
 
 
 def _table_frame(table: Table) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -24,10 +24,6 @@ from eyechart.commands.parameters import (
 from eyechart.errors import NotComparableError
 from eyechart.files.text_files import plain_text
 
-if TYPE_CHECKING:
-    from eyechart.reports.comparison.run_comparison import MatchedSides
-    from eyechart.reports.comparison.verdict_cells import RunComparison
-
 
 @click.command()
 @click.argument("runs", metavar="RUN…", nargs=-1, required=True, type=PATH)
@@ -40,10 +36,31 @@ if TYPE_CHECKING:
 )
 @rule_options
 @click.option(
+    "--gate",
+    "gates",
+    metavar="KINDS",
+    type=ParsedBy("eyechart.gate.verdicts.decide:parse_gates"),
+    default="accuracy",
+    show_default=True,
+    help="Kinds of metrics whose regression is one of the whole: accuracy, score; as --eye-gate.",
+)
+@click.option(
+    "--policy",
+    metavar="FILE",
+    type=PATH,
+    help="TOML file with tiers, margins and tolerated losses of some metrics, and floors, as --eye-policy.",
+)
+@click.option(
     "--check",
     is_flag=True,
-    help="Exit with the status of the gate: 10 for a regression, a missing metric or other data, 11 if a case is "
-    "missing, 13 if the --margin is not excluded.",
+    help="Exit with the status of the gate: 10 for a regression, a missing metric, a missed floor or other data, 11 if "
+    "a case is missing, 13 if the --margin is not excluded.",
+)
+@click.option(
+    "--verdicts",
+    metavar="FILE",
+    type=PATH,
+    help="Write the verdicts to this JSON file, as --eye-verdicts; its exit status is that of --check.",
 )
 @format_option
 def compare(
@@ -52,7 +69,10 @@ def compare(
     alpha: float,
     max_drop: float,
     margin: float | None,
+    gates: tuple[str, ...],
+    policy: Path | None,
     check: bool,
+    verdicts: Path | None,
     format_name: str,
 ) -> int:
     """Compare two runs or two models, metric by metric.
@@ -60,46 +80,37 @@ def compare(
     RUN is the folder of a run, or a file or folder of baselines: two of them, or one with --models. Metrics are
     compared over the same samples. Classes, taxa and other slices that changed have a table of their own.
     """
+    from eyechart.gate.policy.tiers import NO_POLICY, read_policy
+    from eyechart.gate.session.gate_status import ABSENT, INCONCLUSIVE, REGRESSION
     from eyechart.gate.verdicts.decide import Rule
-    from eyechart.plugins.exit_codes import ABSENT, REGRESSION
-    from eyechart.reports.comparison.run_comparison import compare_sides, comparison_tables, match_models, match_runs
+    from eyechart.gate.verdicts.verdict_file import write_verdicts
+    from eyechart.gate.verdicts.verdict_messages import describe_undecided
+    from eyechart.reports.comparison.run_comparison import (
+        compare_sides,
+        comparison_tables,
+        gate_status,
+        match_models,
+        match_runs,
+    )
 
     if len(runs) > 2 or (len(runs) == 1 and not models):
         raise click.UsageError("compare takes two runs, or one and --models SPEC SPEC.")
     sides = match_models(runs, models) if models else match_runs(runs)
-    rule = Rule(alpha, max_drop, margin)
+    rule = Rule(alpha, max_drop, margin, gates, NO_POLICY if policy is None else read_policy(policy))
     try:
         result = compare_sides(sides, rule)
+        status = gate_status(sides, result)
+        if verdicts:
+            write_verdicts(verdicts, result.session.summarise(status))
         print_tables(comparison_tables(sides, rule, result), format_name)
     except NotComparableError as error:
         if not check:
             raise
         print(f"{PROGRAM}: {error}", file=sys.stderr)
         return int(REGRESSION if sides.before.keys() & sides.after.keys() else ABSENT)
-    return _gate_status(sides, result, margin) if check else 0
-
-
-def _gate_status(sides: "MatchedSides", result: "RunComparison", margin: float | None) -> int:
-    """Return the exit status of the gate for a comparison, 0 if nothing is wrong; print why a case is undecided."""
-    from eyechart.gate.comparison.compare_metrics import missing_metrics
-    from eyechart.gate.verdicts.decide import INCONCLUSIVE as UNDECIDED
-    from eyechart.gate.verdicts.decide import REGRESSION as LOSS
-    from eyechart.gate.verdicts.decide import session_verdict
-    from eyechart.gate.verdicts.verdict_messages import describe_undecided
-    from eyechart.plugins.exit_codes import ABSENT, INCONCLUSIVE, REGRESSION
-    from eyechart.reports.comparison.run_comparison import missing_cases
-
-    verdict, status = session_verdict(result.every), 0
-    if verdict == LOSS or result.refused or any(missing_metrics(*pair) for pair in result.compared.values()):
-        status = REGRESSION
-    elif missing_cases(sides):
-        status = ABSENT
-    elif verdict == UNDECIDED and margin is not None:
-        status = INCONCLUSIVE
-        for undecided in result.every:
-            if undecided.comparison.primary and undecided.inconclusive:
-                print(f"{PROGRAM}: {describe_undecided(undecided)}", file=sys.stderr)
-    return status
+    for undecided in result.session.open_verdicts if check and status == INCONCLUSIVE else ():
+        print(f"{PROGRAM}: {describe_undecided(undecided)}", file=sys.stderr)
+    return status if check else 0
 
 
 @click.command()

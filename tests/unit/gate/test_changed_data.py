@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from eyechart.data.dataset.sample_hashes import hash_samples
 from eyechart.gate.baselines.baseline_files import read_baseline, write_baselines
 from eyechart.gate.comparison.changed_data import describe_changed_samples
+from eyechart.gate.session.compare_cases import CasePair, compare_cases
 from eyechart.gate.verdicts.decide import Rule
-from eyechart.reports.comparison.verdict_cells import compare_cases
 from eyechart.results.evidence import Evidence, digest, pack_array
 from eyechart.results.shared_samples import with_samples
 
@@ -83,7 +83,7 @@ def test_a_baseline_that_was_written_has_the_names(case: Any, tmp_path: Path) ->
 def test_runs_that_cannot_be_compared_name_it_too(case: Any) -> None:
     key = ("pets/test/m[]", "zero_shot")
     pair = case(PETS), case({name.replace("dog", "hound"): image for name, image in PETS.items()})
-    first, *_ = compare_cases({key: pair}, Rule(), {}).refused[key]
+    first, *_ = compare_cases([(key, CasePair(*pair))], Rule()).refused[key]
     assert first.startswith("class renamed: dog ")
     assert "hound" in first
 

@@ -1,11 +1,13 @@
-"""The verdicts of a session as a JSON file for other programs, written by `--eye-verdicts`."""
+"""The verdicts of a session as a JSON file for other programs: `--eye-verdicts`, `eyechart compare --verdicts`."""
 
 from collections.abc import Callable, Sequence
 from math import isnan
+from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 
+from eyechart.errors import ReportError
 from eyechart.gate.verdicts.decide import (
     ACCURACY,
     INCONCLUSIVE,
@@ -129,6 +131,14 @@ def summarise_session(
         not_compared=tuple(not_compared),
         exit_status=exit_status,
     )
+
+
+def write_verdicts(path: Path, verdicts: SessionVerdicts) -> None:
+    """Write the file. Raises ReportError if it cannot be written."""
+    try:
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(verdicts)) + b"\n")
+    except OSError as error:
+        raise ReportError(f"{path} cannot be written: {error.strerror or error}.") from error
 
 
 def _group_verdicts(verdicts: Sequence[Verdict], name: Callable[[Verdict], str]) -> tuple[GroupVerdict, ...]:

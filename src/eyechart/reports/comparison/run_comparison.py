@@ -7,7 +7,11 @@ from typing import TypeVar
 
 from eyechart.errors import NotComparableError, ReportError, SpecError
 from eyechart.files.folders import evidence_folder
+from eyechart.gate.baselines.baseline_files import baseline_files, read_drifts
 from eyechart.gate.baselines.stored_cases import Cases, is_run, read_cases, source_names
+from eyechart.gate.policy.floors import describe_missed_floor, find_missed_floors, parse_floor, suggest_names
+from eyechart.gate.session.compare_cases import CasePair, Drifts, Key, compare_cases
+from eyechart.gate.session.gate_status import REGRESSION
 from eyechart.gate.verdicts.decide import DEFAULT_RULE, Rule, Verdict
 from eyechart.gate.verdicts.verdict_messages import describe_pooled, join_names
 from eyechart.messages.suggestions import did_you_mean
@@ -15,11 +19,8 @@ from eyechart.models.spec import parse_spec
 from eyechart.reports.comparison.verdict_cells import (
     COLUMNS,
     SIDES,
-    Key,
-    Pairs,
     RunComparison,
     case_label,
-    compare_cases,
     difference_notes,
     one_sided_notes,
     refusal_notes,
@@ -28,6 +29,7 @@ from eyechart.reports.comparison.verdict_cells import (
 from eyechart.reports.runs import model_name
 from eyechart.reports.tables.render import Cell, Row, Table
 from eyechart.results.evidence import Evidence
+from eyechart.results.records import Record, read_run
 
 T = TypeVar("T")
 COUNTS = ("Before n", "After n")
@@ -45,30 +47,43 @@ SLICE_RULE = "Adjusted p: false discovery rate over all slices of all cases (Ben
 class MatchedSides:
     """The two sides of a comparison: their names, and their cases by a key that matches them.
 
-    `folders` hold the evidence and the slices of the cases after if they are of a run.
+    `folders` hold the evidence and the slices of the cases after if they are of a run. `records` are the records of
+    such a run. `drifts` are what the accepted versions of the baselines before lost, None if they are none.
     """
 
     names: tuple[str, str]
     before: Cases
     after: Cases
     folders: Mapping[Key, Path] = field(default_factory=dict)
+    records: Sequence[Record] = ()
+    drifts: Drifts | None = None
 
 
 def match_runs(paths: Sequence[Path]) -> MatchedSides:
     """Return two runs or baselines as sides, matched by case."""
     sides, names = [*map(read_cases, paths)], source_names(paths)
-    return MatchedSides((names[0], names[1]), sides[0], sides[1], _evidence_folders(sides[1], paths[1]))
+    before, after = paths
+    drifts = None if is_run(before) else read_drifts(baseline_files(before))
+    folders = _evidence_folders(sides[1], after)
+    return MatchedSides((names[0], names[1]), sides[0], sides[1], folders, _read_records(after), drifts)
 
 
 def match_models(paths: Sequence[Path], specs: Sequence[str]) -> MatchedSides:
     """Return two models, of one run or one run each, as sides, matched by split, options and protocol."""
     before, after = (_cases_of_model(path, spec) for path, spec in zip((paths[0], paths[-1]), specs, strict=True))
-    return MatchedSides((specs[0], specs[1]), before, after, _evidence_folders(after, paths[-1]))
+    of_model = {evidence.case for evidence in after.values()}
+    records = [record for record in _read_records(paths[-1]) if record.case in of_model]
+    return MatchedSides((specs[0], specs[1]), before, after, _evidence_folders(after, paths[-1]), records)
 
 
 def _evidence_folders(cases: Cases, path: Path) -> Mapping[Key, Path]:
     """Return the folder of the evidence of each case of a run; a baseline has none."""
     return dict.fromkeys(cases, evidence_folder(path)) if is_run(path) else {}
+
+
+def _read_records(path: Path) -> Sequence[Record]:
+    """Return the records of a run; a baseline has none."""
+    return read_run(path).records if is_run(path) else ()
 
 
 def _cases_of_model(path: Path, spec: str) -> Cases:
@@ -105,7 +120,9 @@ def compare_sides(sides: MatchedSides, rule: Rule) -> RunComparison:
 
     Raises NotComparableError if they have no case in common.
     """
-    return compare_cases(common_cases(sides), rule, sides.folders)
+    check_common_cases(sides)
+    pairs = ((key, CasePair(sides.before.get(key), now, sides.folders.get(key))) for key, now in sides.after.items())
+    return RunComparison(compare_cases(pairs, rule, SIDES, sides.drifts))
 
 
 def comparison_tables(
@@ -142,6 +159,8 @@ def _metrics_table(sides: MatchedSides, result: RunComparison, rule: Rule) -> Ta
         *((f"{SLICE_NOTE} {result.describe_slices(rule.alpha)}.",) if result.slice_changes else ()),
         *refused,
         *unmatched_notes(sides),
+        *map("Drift: {}.".format, result.session.drifts),
+        *policy_notes(sides, result),
     )
     counts_differ = any(verdict.comparison.counts for _, verdict in result.verdicts)
     rows = tuple(_comparison_row(key, verdict, both=counts_differ) for key, verdict in result.verdicts)
@@ -181,17 +200,14 @@ def _with_counts(row: Sequence[T], counts: Sequence[T]) -> tuple[T, ...]:
     return (*row[:index], *counts, *row[index:])
 
 
-def common_cases(sides: MatchedSides) -> Pairs:
-    """Return the cases of both sides; raise NotComparableError if there are none."""
-    names = [key for key in sorted(sides.before) if key in sides.after]
-    pairs: Pairs = {key: (sides.before[key], sides.after[key]) for key in names}
-    if not pairs:
+def check_common_cases(sides: MatchedSides) -> None:
+    """Raise NotComparableError if no case is on both sides."""
+    if not sides.before.keys() & sides.after.keys():
         labels = [", ".join(map(case_label, sorted(side))) for side in (sides.before, sides.after)]
         raise NotComparableError(
             f"{sides.names[0]} and {sides.names[1]} have no case in common: {labels[0]} on one side, {labels[1]} on "
             f"the other. {_explain_no_common_case(sides)}"
         )
-    return pairs
 
 
 def _explain_no_common_case(sides: MatchedSides) -> str:
@@ -222,3 +238,29 @@ def unmatched_notes(sides: MatchedSides) -> Iterator[str]:
     for when, cases, other in ((SIDES[0], sides.before, sides.after), (SIDES[1], sides.after, sides.before)):
         if unmatched := [case_label(key) for key in sorted(cases) if key not in other]:
             yield f"Only {when}, and not compared: {', '.join(unmatched)}."
+
+
+def missed_floors(sides: MatchedSides, rule: Rule) -> tuple[list[str], list[str]]:
+    """Return the floors of the policy that the run after misses, and those that match no metric of it, as sentences."""
+    missed, unknown = [], []
+    for floor, record, metric in find_missed_floors(map(parse_floor, rule.policy.floors), sides.records):
+        if record is None:
+            unknown.append(f"the floor {floor.text} matches no metric{suggest_names(floor, sides.records)}")
+        else:
+            missed.append(describe_missed_floor(floor, record, metric))
+    return missed, unknown
+
+
+def policy_notes(sides: MatchedSides, result: RunComparison) -> Iterator[str]:
+    """Yield the floors of the policy that are missed, and the floors and rules that match nothing."""
+    missed, unknown = missed_floors(sides, result.session.rule)
+    yield from missed
+    yield from (f"The policy: {text}." for text in unknown)
+    yield from (f"The policy: {rule} matches no metric." for rule in result.session.unused_rules())
+
+
+def gate_status(sides: MatchedSides, result: RunComparison) -> int:
+    """Return the exit status of the gate for a comparison, 0 if nothing is wrong."""
+    missed, _ = missed_floors(sides, result.session.rule)
+    status = result.session.exit_status(cases_are_missing=bool(missing_cases(sides)))
+    return REGRESSION if missed else status

@@ -2,44 +2,19 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from functools import cached_property
 from math import isnan
-from pathlib import Path
 
 from eyechart.errors import SpecError
-from eyechart.gate.comparison.changed_data import describe_changed_samples
-from eyechart.gate.comparison.compare_metrics import (
-    MetricComparison,
-    compare_metrics,
-    differences,
-    missing_metrics,
-    remarks,
-)
-from eyechart.gate.slices.slice_tests import (
-    SliceChanges,
-    compare_case_slices,
-    count_slices,
-    count_untestable,
-    decide_slices,
-)
-from eyechart.gate.verdicts.decide import (
-    IMPROVEMENT,
-    INCONCLUSIVE,
-    REGRESSION,
-    VERDICTS,
-    Rule,
-    Verdict,
-    decide_with_models,
-)
+from eyechart.gate.comparison.compare_metrics import MetricComparison
+from eyechart.gate.session.compare_cases import CaseComparison, Key, SessionComparison
+from eyechart.gate.slices.slice_tests import SliceChanges, count_slices, count_untestable
+from eyechart.gate.verdicts.decide import IMPROVEMENT, INCONCLUSIVE, REGRESSION, VERDICTS, Verdict
 from eyechart.gate.verdicts.value_texts import is_percent_change
 from eyechart.gate.verdicts.verdict_messages import count_verdicts
 from eyechart.messages.plurals import count_of
 from eyechart.reports.tables.render import DIFFERENCE, FRACTION, P_VALUE, PERCENT, Cell, NumberCell, NumberFormat, Row
-from eyechart.results.evidence import Evidence
-from eyechart.results.shared_samples import share_samples
 
-Key = tuple[str, ...]  # a case, its protocol, and what else distinguishes it from others
-Pairs = Mapping[Key, tuple[Evidence, Evidence]]  # before and after
 COLUMNS = ("Before, %", "After, %", "Δ", "n", "Lost", "Gained", "p", "Adjusted p", "Test", "Verdict")
 SIDES = ("before", "after")
 CHANGE = NumberFormat(100, 2, signed=True)
@@ -47,26 +22,51 @@ CHANGE = NumberFormat(100, 2, signed=True)
 
 @dataclass(frozen=True)
 class RunComparison:
-    """The verdict of every metric, most important first; the cases compared, and the cases not comparable and why.
+    """A comparison as tables and the page show it: the most important verdicts first."""
 
-    `models` are the pooled decisions on the models that have several cases. `slices` are the verdicts on
-    those of `slice_changes` that changed significantly, most important first.
-    """
+    session: SessionComparison
 
-    verdicts: tuple[tuple[Key, Verdict], ...]
-    compared: Pairs
-    refused: Mapping[Key, Sequence[str]]
-    models: tuple[Verdict, ...] = ()
-    slices: tuple[tuple[Key, Verdict], ...] = ()
-    slice_changes: tuple[SliceChanges, ...] = ()
+    @cached_property
+    def verdicts(self) -> tuple[tuple[Key, Verdict], ...]:
+        """The verdict of every metric, with the key of its case."""
+        ranked = ((key, verdict) for key, verdicts in self.session.verdicts_of.items() for verdict in verdicts)
+        return tuple(sorted(ranked, key=sort_key))
+
+    @cached_property
+    def slices(self) -> tuple[tuple[Key, Verdict], ...]:
+        """The verdicts on the slices that changed significantly, with the key of their case."""
+        key_of = {id(number): key for key, case in self.session.cases.items() for number in case.numbers}
+        changed = (verdict for verdict in self.session.slices if verdict.decision != INCONCLUSIVE)
+        return tuple(sorted(((key_of[id(verdict.comparison.whole)], verdict) for verdict in changed), key=sort_key))
+
+    @property
+    def models(self) -> tuple[Verdict, ...]:
+        """The pooled decisions on the models that have several cases."""
+        return self.session.pooled
+
+    @property
+    def slice_changes(self) -> Sequence[SliceChanges]:
+        """The slices of all cases."""
+        return self.session.slice_changes
+
+    @property
+    def compared(self) -> Mapping[Key, CaseComparison]:
+        """The cases that were compared."""
+        return self.session.compared
+
+    @property
+    def refused(self) -> Mapping[Key, Sequence[str]]:
+        """The cases that cannot be compared, and why."""
+        return self.session.refused
 
     @property
     def every(self) -> list[Verdict]:
-        """The verdicts of all metrics and models."""
-        return [*(verdict for _, verdict in self.verdicts), *self.models]
+        """The verdicts that decide on the whole."""
+        return self.session.every
 
     def __str__(self) -> str:
-        return count_verdicts([verdict for _, verdict in self.verdicts], self.models).removeprefix("gate: ")
+        numbers = [*self.session.verdicts, *self.session.gated_slices]
+        return count_verdicts(numbers, self.models).removeprefix("gate: ")
 
     def count_slices(self) -> str:
         """Return how many slices lost and gained, such as `1 of 20 slices lost, 2 gained`."""
@@ -77,40 +77,6 @@ class RunComparison:
         """Return how many slices lost and gained, and how many changed too little for any result."""
         few = count_untestable(self.slice_changes, alpha)
         return f"{self.count_slices()}; {few} have too few changed samples for a significant change"
-
-
-def compare_cases(pairs: Pairs, rule: Rule, folders: Mapping[Key, Path]) -> RunComparison:
-    """Compare every metric that both sides have, and the slices of cases.
-
-    `folders` hold the evidence and the slices of the cases after; a baseline has none.
-    """
-    whole = pairs
-    runs = {key: after for key, (_, after) in pairs.items()}
-    pairs = {key: share_samples(*pair)[:2] for key, pair in pairs.items()}
-    refused = {
-        key: [*describe_changed_samples(*whole[key], SIDES), *reasons]
-        for key, pair in pairs.items()
-        if (reasons := differences(*pair, SIDES))
-    }
-    comparable = {key: pair for key, pair in pairs.items() if key not in refused}
-    of_case = {key: [*compare_metrics(*pair)] for key, pair in comparable.items()}
-    key_of = {id(comparison): key for key, comparisons in of_case.items() for comparison in comparisons}
-    verdicts, models = decide_with_models([*chain.from_iterable(of_case.values())], rule)
-    slices = [
-        part
-        for key, pair in comparable.items()
-        if key in folders
-        for part in compare_case_slices(*pair, runs[key], of_case[key], folders[key])
-    ]
-    changed = [verdict for verdict in decide_slices(slices, rule) if verdict.decision != INCONCLUSIVE]
-    return RunComparison(
-        tuple(sorted(((key_of[id(verdict.comparison)], verdict) for verdict in verdicts), key=sort_key)),
-        comparable,
-        refused,
-        tuple(models),
-        tuple(sorted(((key_of[id(verdict.comparison.whole)], verdict) for verdict in changed), key=sort_key)),
-        tuple(slices),
-    )
 
 
 def sort_key(item: tuple[Key, Verdict]) -> tuple[int, float, float, Key, str]:
@@ -151,22 +117,22 @@ def refusal_notes(outcome: RunComparison) -> Iterator[str]:
         yield f"{case_label(key)} is not compared: {'; '.join(reasons)}."
 
 
-def one_sided_notes(pairs: Pairs) -> Iterator[str]:
+def one_sided_notes(cases: Mapping[Key, CaseComparison]) -> Iterator[str]:
     """Yield the metrics that have a value on one side only."""
-    for side, step in ((SIDES[0], 1), (SIDES[1], -1)):
-        for key, pair in pairs.items():
-            if names := missing_metrics(*pair[::step]):
+    for side, name in zip(SIDES, ("missing", "added"), strict=True):
+        for key, case in cases.items():
+            if names := getattr(case, name):
                 yield f"{case_label(key)} has a value only {side}: {', '.join(names)}."
 
 
-def difference_notes(pairs: Pairs) -> Iterator[str]:
+def difference_notes(cases: Mapping[Key, CaseComparison]) -> Iterator[str]:
     """Yield other differences of the runs, each once for all cases it concerns."""
     cases_by_remark: dict[str, list[Key]] = {}
-    for key, pair in pairs.items():
-        for remark in remarks(*pair, SIDES):
+    for key, case in cases.items():
+        for remark in case.remarks:
             cases_by_remark.setdefault(remark, []).append(key)
     for remark, keys in cases_by_remark.items():
-        yield f"{remark}{'.' if len(keys) == len(pairs) else f': {join_labels(keys)}.'}"
+        yield f"{remark}{'.' if len(keys) == len(cases) else f': {join_labels(keys)}.'}"
 
 
 def join_labels(keys: Iterable[Key]) -> str:

@@ -10,12 +10,12 @@ import numpy as np
 from eyechart.files.folders import evidence_folder
 from eyechart.gate.baselines.stored_cases import case_evidence
 from eyechart.gate.comparison.compare_metrics import MetricComparison, metric_title
+from eyechart.gate.session.compare_cases import CasePair, Key, compare_cases
 from eyechart.gate.slices.slice_messages import describe_slice
 from eyechart.gate.verdicts.decide import VERDICTS, Rule, Verdict
 from eyechart.reports.comparison.verdict_cells import (
-    Key,
+    SIDES,
     RunComparison,
-    compare_cases,
     difference_notes,
     join_labels,
     one_sided_notes,
@@ -157,7 +157,8 @@ def compare_with_previous(
         if (old := previous.get(id(case)))
     }
     folders = {case_key(case): evidence_folder(case.folder) for case in runs.cases}
-    outcome = compare_cases(pairs, rule, folders)
+    with_folders = ((key, CasePair(before, now, folders[key])) for key, (before, now) in pairs.items())
+    outcome = RunComparison(compare_cases(with_folders, rule, SIDES))
     alone = [case_key(case) for case in runs.cases if require_baseline and id(case) not in previous]
     same = {key for key, (before, now) in pairs.items() if before.fingerprint == now.fingerprint}  # indices are equal
     compared = {id(case): previous[id(case)] for case in runs.cases if case_key(case) in same & {*outcome.compared}}

@@ -1,18 +1,18 @@
 """Reads the cases of a run and their baselines one by one, so that only one case is in memory."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from eyechart.files.folders import evidence_folder
 from eyechart.gate.baselines.baseline_files import BaselineIndex, case_key
-from eyechart.gate.comparison.changed_data import describe_changed_samples
+from eyechart.gate.session.compare_cases import CasePair, Key
 from eyechart.results.evidence import Evidence, read_evidence
 from eyechart.results.records import Record
-from eyechart.results.shared_samples import share_samples, with_samples
+from eyechart.results.shared_samples import with_samples
 
 
 class CaseReader:
-    """Reads the evidence of the cases in a run's folder, by node id, and compares their samples with a baseline's."""
+    """Reads the evidence of the cases in a run's folder, by node id, and pairs it with that of baselines."""
 
     def __init__(self, folder: Path, records: Mapping[str, Record]) -> None:
         self.folder, self.records = folder, records
@@ -40,22 +40,16 @@ class CaseReader:
         """Return a case with the keys and hashes of its samples."""
         return with_samples(evidence, evidence_folder(self.folder))
 
-    def join(self, before: Evidence, folder: Path, now: Evidence) -> tuple[Evidence, Evidence, str]:
-        """Return a baseline in a folder and a case on their shared samples, and a remark on what is compared."""
-        if before.fingerprint == now.fingerprint:
-            return before, now, ""
-        return share_samples(with_samples(before, folder), self.with_samples(now))
+    def pairs(self, baselines: BaselineIndex) -> Iterator[tuple[Key, CasePair]]:
+        """Yield each case with its baseline, if it has one, by case, protocol and node id."""
+        for nodeid in self.by_baseline():
+            pair = self.pair(nodeid, baselines)
+            yield (*case_key(pair.after), nodeid), pair
 
-    def changed_samples(self, nodeid: str, baselines: BaselineIndex) -> list[str]:
-        """Return which images and classes of a case are others than those of its baseline."""
-        now = self.with_samples(self.read(nodeid))
+    def pair(self, nodeid: str, baselines: BaselineIndex) -> CasePair:
+        """Return a case with its baseline, if it has one."""
+        now, folder = self.read(nodeid), evidence_folder(self.folder)
+        if case_key(now) not in baselines.heads:
+            return CasePair(None, now, folder)
         before, path = baselines.read(case_key(now))
-        if before.fingerprint == now.fingerprint:
-            return []
-        return describe_changed_samples(with_samples(before, path.parent), now)
-
-    def compared_keys(self, nodeid: str, baselines: BaselineIndex) -> Sequence[str]:
-        """Return the keys of the samples of a case that are compared."""
-        now = self.with_samples(self.read(nodeid))
-        before, path = baselines.read(case_key(now))
-        return self.join(before, path.parent, now)[1].keys
+        return CasePair(before, now, folder, path.parent)
