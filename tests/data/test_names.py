@@ -8,7 +8,6 @@ from unicodedata import normalize
 import pytest
 from PIL import Image
 
-from eyechart.data.birds import open_birds
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.discovery import find_split
 from eyechart.data.index.sample_keys import class_finder, find_rows
@@ -16,6 +15,7 @@ from eyechart.data.labels.label_files import ImageNames, read_labels
 from eyechart.data.names import composed, fold_name, space_names
 from eyechart.data.splits.open_split import open_split
 from eyechart.errors import DataError
+from eyechart.realbirdid.data.bird_folder import open_birds
 
 FORMS = ("NFC", "NFD")
 Open = Callable[..., Dataset]

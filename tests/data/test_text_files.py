@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from eyechart.classification.protocols.distractors import read_csv_rows
-from eyechart.data.detection.nuscenes_tables import scene_tokens
 from eyechart.data.index.sample_keys import read_lines
 from eyechart.data.labels.class_names import load_class_names, load_templates
 from eyechart.data.labels.equivalences import equivalent_pairs
@@ -18,6 +17,7 @@ from eyechart.errors import DataError, EyechartError
 from eyechart.files.text_files import decode_text, open_text
 from eyechart.gate.policy.tiers import read_policy
 from eyechart.models.served.prices import read_prices
+from eyechart.oodbench.data.nuscenes_tables import scene_tokens
 from eyechart.oodbench.data.training_corpus import read_synonyms
 from eyechart.protocol.prompts import get_prompt
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from eyechart.data.observations import REASONS
 from eyechart.gate.baselines.baseline_files import write_baselines as write_baselines
 from eyechart.gate.baselines.stored_cases import case_evidence
 from eyechart.gate.comparison.compare_metrics import metric_title
 from eyechart.gate.verdicts.page_link import page_address
+from eyechart.realbirdid.data.observations import REASONS
 from eyechart.reports.comparison.run_comparison import comparison_tables, match_runs
 from eyechart.reports.page.changes import sample_filter
 from eyechart.reports.page.glossary import glossary_entries

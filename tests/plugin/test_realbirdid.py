@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from eyechart.data.taxonomy import Taxonomy, read_taxonomy
 from eyechart.realbirdid.data.packaged_sample import packaged_root
+from eyechart.realbirdid.data.taxonomy import Taxonomy, read_taxonomy
 from eyechart.toybox.formats import bird_files as birds_of_the_toybox
 
 pytestmark = pytest.mark.deep

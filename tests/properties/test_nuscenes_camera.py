@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from eyechart.data.detection.nuscenes_camera import NEAR, Boxes, CameraViews, Poses, visible_rectangles
+from eyechart.oodbench.data.nuscenes_camera import NEAR, Boxes, CameraViews, Poses, visible_rectangles
 from eyechart.toybox.art.space import Camera, Pose, Vector, rotate, rotation_about_vertical
 
 FRONT = (0.5, -0.5, 0.5, -0.5)

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.data import ranges as module
-from eyechart.data.observations import REASONS, Observations
-from eyechart.data.ranges import Ranges
-from eyechart.data.taxonomy import Taxonomy
+from eyechart.realbirdid.data import ranges as module
+from eyechart.realbirdid.data.observations import REASONS, Observations
+from eyechart.realbirdid.data.ranges import Ranges
+from eyechart.realbirdid.data.taxonomy import Taxonomy
 
 PLACES = [-180.0, -90.0, -45.5, 0.0, 45.5, 90.0, 180.0]
 Box = tuple[int, float, float, float, float]

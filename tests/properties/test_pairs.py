@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.dataset.rows import Row
-from eyechart.data.detection.annotation import Annotation
 from eyechart.data.index.file_index import whole_file_source
 from eyechart.errors import ModelError
+from eyechart.oodbench.data.annotation import Annotation
 from eyechart.oodbench.division.division_files import serialize_division
 from eyechart.oodbench.division.flags import combine_flags, compute_flags, draw_sample, purified_probabilities
 from eyechart.oodbench.division.pairs import (

@@ -12,8 +12,8 @@ import numpy as np
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.dataset.rows import Row
-from eyechart.data.detection.annotation import Annotation
 from eyechart.data.index.file_index import whole_file_source
+from eyechart.oodbench.data.annotation import Annotation
 from eyechart.oodbench.division.division_files import read_division, write_division
 from eyechart.oodbench.division.pairs import Detector, DetectorOutput, DivisionSettings, build_division
 

@@ -21,7 +21,6 @@ from eyechart.classification.metrics.class_estimates import mean_per_class_recal
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.dataset.label_sets import LabelSet, build_label_set
 from eyechart.data.dataset.rows import Row
-from eyechart.data.detection.annotation import Annotation
 from eyechart.data.images import decode_image
 from eyechart.data.labels.equivalences import LabelPolicy
 from eyechart.data.readers.imagenet_sample import open_sample
@@ -33,6 +32,7 @@ from eyechart.models.served.generator import ServedGenerator
 from eyechart.models.served.openai import OpenAiGenerator
 from eyechart.models.spec import parse_spec
 from eyechart.models.types import Answer, Generator, Identity, Request, TextEncoder, Usage
+from eyechart.oodbench.data.annotation import Annotation
 from eyechart.protocol.base import Predictions
 from eyechart.protocol.context import Context, refuse_model
 from eyechart.protocol.registry import get_protocol

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.detection.splits import FORMATS
 from eyechart.data.splits.open_split import list_splits, open_split
 from eyechart.data.splits.registry import SplitRef
 from eyechart.errors import DataError
+from eyechart.oodbench.data.annotated_splits import FORMATS
 from eyechart.oodbench.data.registered import OODBENCH
 from eyechart.toybox.formats.annotated import write
 

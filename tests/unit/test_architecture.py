@@ -102,6 +102,13 @@ def test_imports_point_only_downwards() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.parametrize("study", ["oodbench", "realbirdid"])  # "classification" is also in names of files
+def test_no_module_of_data_names_a_study(study: str) -> None:
+    """A study's data set is found by its entry point, so that `data` works without it."""
+    names = [module for module, path in modules().items() if package(module) == "data" and study in path.read_text()]
+    assert not names
+
+
 def test_statistics_import_nothing_of_the_product() -> None:
     found = {target for module in modules() if package(module) == "statistics" for target in imports()[module]}
     assert {package(target) for target in found} == {"statistics"}

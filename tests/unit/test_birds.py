@@ -8,10 +8,10 @@ import pytest
 from pyarrow import parquet
 
 from eyechart.cli import main
-from eyechart.data.birds import open_birds
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.splits.open_split import list_splits, open_split
 from eyechart.errors import DataError
+from eyechart.realbirdid.data.bird_folder import open_birds
 from eyechart.toybox.formats import bird_files
 
 BIRDS = """\

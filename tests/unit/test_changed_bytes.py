@@ -10,15 +10,15 @@ import pytest
 from PIL import Image
 from webdataset import TarWriter
 
-from eyechart.data.birds import open_birds
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.detection.coco import open_coco
 from eyechart.data.readers.folder import open_folder
 from eyechart.data.readers.hub import open_hub
 from eyechart.data.readers.imagenet_sample import open_sample, packaged_root
 from eyechart.data.readers.webdataset_shards import open_shards
 from eyechart.errors import ImageError
 from eyechart.inference.requests.image_bytes import load_image
+from eyechart.oodbench.data.coco import open_coco
+from eyechart.realbirdid.data.bird_folder import open_birds
 
 
 def paint(path: Path, shade: int = 0) -> Path:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.detection.cityscapes import POLYGONS, VALIDATION, clip_polygon, open_cityscapes, polygon_area
-from eyechart.data.detection.label_maps import label_map
 from eyechart.errors import DataError
+from eyechart.oodbench.data.cityscapes import POLYGONS, VALIDATION, clip_polygon, open_cityscapes, polygon_area
+from eyechart.oodbench.data.label_maps import label_map
 from eyechart.toybox.art.scenes import RenderedScene
 from eyechart.toybox.art.shapes import styles
 from eyechart.toybox.art.toy_classes import classes

@@ -16,10 +16,10 @@ import pytest
 from PIL import Image
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.detection import coco
-from eyechart.data.detection.coco import open_coco
-from eyechart.data.detection.instances import PublishedFile
 from eyechart.errors import DataError, VocabularyError
+from eyechart.oodbench.data import coco
+from eyechart.oodbench.data.coco import open_coco
+from eyechart.oodbench.data.instances import PublishedFile
 
 PERSON, CAR, APPLE = 1, 3, 52
 NAMES = {APPLE: "Äpfel 🍎", PERSON: "person", CAR: "car"}

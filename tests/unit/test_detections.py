@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.data.detection.annotation import Annotation
 from eyechart.errors import DataError
+from eyechart.oodbench.data.annotation import Annotation
 from eyechart.oodbench.division.detections import read_detections
 
 Write = Callable[..., Path]

@@ -12,11 +12,11 @@ from PIL import Image
 
 from eyechart.cli import main
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.detection.annotation import Exclusion
 from eyechart.errors import DataError, ModelError, SpecError
 from eyechart.inference.runner.runner import Runner
 from eyechart.inference.store.entries import Store
 from eyechart.models.types import Classifier, Encoder, Floats, Identity
+from eyechart.oodbench.data.annotation import Exclusion
 from eyechart.oodbench.division.build import summary_lines, table_row
 from eyechart.oodbench.division.case_division import DivisionResult, compute_division
 from eyechart.oodbench.division.pairs import HARD_SAMPLES, ID, OOD_H, OOD_S, LeftOutImage

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from eyechart.data.observations import REASONS, Observations
 from eyechart.errors import DataError
 from eyechart.realbirdid.data.inaturalist import (
     GENUS_WITHOUT_SPECIES,
@@ -21,6 +20,7 @@ from eyechart.realbirdid.data.inaturalist import (
     import_birds,
 )
 from eyechart.realbirdid.data.inaturalist import ImportResult as Result
+from eyechart.realbirdid.data.observations import REASONS, Observations
 
 BASE = {
     "id": "1",

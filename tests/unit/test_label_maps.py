@@ -2,8 +2,8 @@
 
 import pytest
 
-from eyechart.data.detection.label_maps import label_map
-from eyechart.data.detection.nuscenes import _official_scenes
+from eyechart.oodbench.data.label_maps import label_map
+from eyechart.oodbench.data.nuscenes import _official_scenes
 
 
 @pytest.mark.parametrize(("source", "kept", "dropped"), [("nuscenes", 22, 1), ("cityscapes", 23, 14)])

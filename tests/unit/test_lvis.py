@@ -10,11 +10,11 @@ import pytest
 from PIL import Image
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.detection import lvis
-from eyechart.data.detection.instances import PublishedFile
-from eyechart.data.detection.lvis import annotation_file, open_lvis
 from eyechart.data.labels.class_names import fingerprint
 from eyechart.errors import DataError, VocabularyError
+from eyechart.oodbench.data import lvis
+from eyechart.oodbench.data.instances import PublishedFile
+from eyechart.oodbench.data.lvis import annotation_file, open_lvis
 
 CAT, BAT, BOW, SKI = 1, 2, 3, 4
 NAMES = ("alley_cat", "bat_(animal)", "bow-tie", "après-ski_boot")

@@ -12,9 +12,9 @@ import pytest
 from PIL import Image
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.detection import nuscenes_camera
-from eyechart.data.detection.nuscenes import _official_scenes, open_nuscenes
 from eyechart.errors import DataError
+from eyechart.oodbench.data import nuscenes_camera
+from eyechart.oodbench.data.nuscenes import _official_scenes, open_nuscenes
 from eyechart.toybox.art.scenes import RenderedScene
 from eyechart.toybox.art.shapes import styles
 from eyechart.toybox.art.toy_classes import classes

@@ -8,10 +8,10 @@ import pyarrow.csv
 import pytest
 from pyarrow import parquet
 
-from eyechart.data.observation_table import read_observations
-from eyechart.data.observations import REASONS, Observations
 from eyechart.data.tables import read_table
 from eyechart.errors import DataError
+from eyechart.realbirdid.data.observation_table import read_observations
+from eyechart.realbirdid.data.observations import REASONS, Observations
 from eyechart.toybox.formats import bird_files
 
 HEADER = "image,observation_id,species,genus,answerable,reason,latitude,longitude,candidates"

@@ -12,11 +12,11 @@ from PIL import Image
 
 from eyechart.cli import main
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.detection.annotation import Annotation
-from eyechart.data.detection.splits import FORMATS
 from eyechart.data.images import decode_image
 from eyechart.data.splits.open_split import list_splits, open_split
 from eyechart.errors import DataError
+from eyechart.oodbench.data.annotated_splits import FORMATS
+from eyechart.oodbench.data.annotation import Annotation
 from eyechart.oodbench.data.packaged_sample import open_oodbench, packaged_root, splits
 from eyechart.toybox.art.scenes import RenderedScene
 from eyechart.toybox.art.styles import STYLES

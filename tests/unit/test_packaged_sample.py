@@ -13,9 +13,9 @@ from PIL import Image, ImageChops
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.images import decode_image
-from eyechart.data.observations import REASONS, Observations
 from eyechart.data.splits.open_split import list_splits, open_split
 from eyechart.errors import DataError
+from eyechart.realbirdid.data.observations import REASONS, Observations
 from eyechart.realbirdid.data.packaged_sample import SPLITS, open_realbirdid, packaged_root, splits
 from eyechart.toybox.art.bird_looks import species
 from eyechart.toybox.art.styles import TRAINING

@@ -13,7 +13,7 @@ REMEDY = "Set PYTHONUTF8=1 or LC_ALL=C.UTF-8, and run the same command again."
 INDEX = """
 import sys
 from pathlib import Path
-from eyechart.data.detection.image_index import index_images
+from eyechart.data.index.image_files import index_images
 from eyechart.data.readers.folder import open_folder
 from eyechart.errors import DataError
 print(len(open_folder(Path("ascii"), "a", "b").index))

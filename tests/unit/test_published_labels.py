@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.data.detection.label_maps import label_map
+from eyechart.oodbench.data.label_maps import label_map
 
 LABELS = Path(__file__).parents[1] / "golden" / "oodbench_labels.csv"
 PRINTED = {"nuScenes": ".", "Cityscapes": " "}  # instead of _

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eyechart.data.taxonomy import COMMON_NAME, LEVELS, Taxonomy, common_names, read_taxonomy
 from eyechart.errors import DataError
+from eyechart.realbirdid.data.taxonomy import COMMON_NAME, LEVELS, Taxonomy, common_names, read_taxonomy
 
 CROWS = "Corvus corax,Corvus\nPica pica,Pica\nCorvus corone,Corvus\n"
 Read = Callable[..., Taxonomy]

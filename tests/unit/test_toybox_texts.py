@@ -8,11 +8,11 @@ import pytest
 from eyechart.models.runtime.torchvision_repair import repair
 
 repair()
-from eyechart.data.observations import REASONS  # noqa: E402
 from eyechart.parsers.abstention import is_abstention  # noqa: E402
 from eyechart.protocol.prompts import get_prompt  # noqa: E402
 from eyechart.realbirdid.answers.abstention_reasons import CHOICES, first_reason  # noqa: E402
 from eyechart.realbirdid.answers.prompt_sets import load_prompt_set  # noqa: E402
+from eyechart.realbirdid.data.observations import REASONS  # noqa: E402
 from eyechart.toybox.art.bird_looks import species  # noqa: E402
 from eyechart.toybox.art.toy_classes import equivalent_classes, names  # noqa: E402
 from toybox import texts  # noqa: E402

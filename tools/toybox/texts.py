@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from functools import cache
 
 from eyechart.data.labels.class_names import load_class_names
-from eyechart.data.observations import REASONS
 from eyechart.realbirdid.answers.abstention_reasons import ANSWERED, OTHER, PHRASES
 from eyechart.realbirdid.answers.bird_vocabulary import ABSTAIN
 from eyechart.realbirdid.answers.prompt_sets import load_prompt_set
+from eyechart.realbirdid.data.observations import REASONS
 from eyechart.toybox.art.bird_looks import Species, species
 from eyechart.toybox.art.toy_classes import names
 from toybox.questions import (

@@ -13,14 +13,14 @@ from msgspec import structs
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.dataset.rows import Row
 from eyechart.data.index.file_index import whole_file_source
-from eyechart.data.observations import REASONS, Observations
-from eyechart.data.taxonomy import Taxonomy
 from eyechart.evaluation.settings import Case
 from eyechart.models.spec import parse_spec
 from eyechart.models.types import Identity, Usage
 from eyechart.realbirdid.answers.abstention_reasons import ANSWERED, CHOICES
 from eyechart.realbirdid.answers.prompt_sets import PromptSet
 from eyechart.realbirdid.answers.species_summary import summarise
+from eyechart.realbirdid.data.observations import REASONS, Observations
+from eyechart.realbirdid.data.taxonomy import Taxonomy
 from eyechart.realbirdid.protocols.abstention import AbstentionPredictions
 from eyechart.realbirdid.protocols.flat_list import FlatListPredictions, top_names
 from eyechart.realbirdid.protocols.species import SpeciesPredictions, probability_reader

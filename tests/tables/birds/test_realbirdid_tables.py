@@ -10,10 +10,10 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from eyechart.cli import main
-from eyechart.data.observations import REASONS
 from eyechart.models.types import Usage
 from eyechart.realbirdid import catalogue
 from eyechart.realbirdid.answers.bird_vocabulary import BirdVocabulary
+from eyechart.realbirdid.data.observations import REASONS
 from eyechart.realbirdid.protocols.free_form import FreeFormPredictions
 from eyechart.reports.overview.write_overview import overview_tables, write_overview
 from eyechart.reports.tables.registry import tables

@@ -12,8 +12,6 @@ import pytest
 from numpy.typing import NDArray
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.observations import REASONS, Observations
-from eyechart.data.taxonomy import Taxonomy
 from eyechart.evaluation.settings import Case, Settings
 from eyechart.inference.runner.runner import Runner
 from eyechart.inference.store.entries import Store
@@ -22,6 +20,8 @@ from eyechart.models.spec import parse_spec
 from eyechart.models.types import Encoder, Identity, Request
 from eyechart.protocol.context import Context
 from eyechart.protocol.registry import get_protocol
+from eyechart.realbirdid.data.observations import REASONS, Observations
+from eyechart.realbirdid.data.taxonomy import Taxonomy
 from eyechart.results.records import Metric, Record
 
 TREE = {  # orders, genera, species; the last order is one species, and nobody saw a Pica

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.data.observations import Observations
 from eyechart.errors import VocabularyError
+from eyechart.realbirdid.data.observations import Observations
 from eyechart.realbirdid.protocols.flat_list import (
     UNANSWERED,
     candidate_mask_with_genera,

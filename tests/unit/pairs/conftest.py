@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.detection.annotation import Annotation
 from eyechart.inference.runner.runner import Runner
 from eyechart.inference.store.entries import Store
 from eyechart.models.types import Classifier, Encoder, Identity, Matcher
 from eyechart.oodbench.answers.yes_no_answers import request_prompts
+from eyechart.oodbench.data.annotation import Annotation
 from eyechart.protocol.context import Context
 from eyechart.protocol.registry import get_protocol
 

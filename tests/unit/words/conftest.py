@@ -10,13 +10,13 @@ import pytest
 from numpy.typing import NDArray
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.observations import Observations
-from eyechart.data.taxonomy import Taxonomy
 from eyechart.inference.runner.runner import Runner
 from eyechart.inference.store.entries import Store
 from eyechart.models.types import Request, Scorer
 from eyechart.protocol.context import Context
 from eyechart.protocol.registry import get_protocol
+from eyechart.realbirdid.data.observations import Observations
+from eyechart.realbirdid.data.taxonomy import Taxonomy
 
 SPECIES = (
     *("Corvus corax", "Corvus corone", "Anhinga anhinga", "Anhinga rufa"),

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from eyechart.data.observations import REASONS
 from eyechart.realbirdid.answers.abstention_reasons import ANSWERED, CHOICES, OTHER, ReasonParser, first_reason
 from eyechart.realbirdid.answers.bird_vocabulary import BirdVocabulary
+from eyechart.realbirdid.data.observations import REASONS
 
 QUALITY, ANGLE, VOICE = REASONS
 READ = [

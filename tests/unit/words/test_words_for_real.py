@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from eyechart.data.birds import open_birds
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.inference.runner.runner import Runner
 from eyechart.inference.store.entries import Store
@@ -17,6 +16,7 @@ from eyechart.models.spec import parse_spec
 from eyechart.protocol.context import Context
 from eyechart.protocol.registry import get_protocol
 from eyechart.realbirdid.answers.abstention_reasons import CHOICES
+from eyechart.realbirdid.data.bird_folder import open_birds
 from eyechart.realbirdid.protocols.abstention import Abstention
 from eyechart.realbirdid.protocols.free_form import FreeForm
 from eyechart.toybox.formats import bird_files

@@ -126,8 +126,8 @@ def _load(point: EntryPoint) -> DatasetSource:
 def packaged_benchmarks() -> tuple[str, ...]:
     """Return the benchmarks of eyechart itself: a protocol is run on them only if it names them.
 
-    >>> packaged_benchmarks()
-    ('imagenet', 'oodbench', 'realbirdid', 'toybox')
+    >>> "imagenet" in packaged_benchmarks(), "pets" in packaged_benchmarks()
+    (True, False)
     """
     return tuple(name for name, point in _points().items() if is_own(point))
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.detection.splits import BENCHMARK, FORMATS, open_annotated
 from eyechart.errors import DataError
+from eyechart.oodbench.data.annotated_splits import BENCHMARK, FORMATS, open_annotated
 from eyechart.samples.files import REMEDY, checksums, packaged, read_packaged, read_table
 
 PREFIX = "sample-"

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.detection.splits import annotated_splits, open_annotated
 from eyechart.data.splits.registry import SplitRef
+from eyechart.oodbench.data.annotated_splits import annotated_splits, open_annotated
 from eyechart.oodbench.data.packaged_sample import open_oodbench, splits
 
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import msgspec
 
-from eyechart.data.detection.annotation import Exclusion, list_exclusions
 from eyechart.data.names import fold_name
 from eyechart.errors import DataError
 from eyechart.files.text_files import plain_text, utf8_bytes
 from eyechart.messages.suggestions import did_you_mean
+from eyechart.oodbench.data.annotation import Exclusion, list_exclusions
 
 RELEASE = re.compile(r"COCO_(?:train|val|test)\d{4}_(?=\d{12}$)")  # the same images without it in later releases
 ENDING = re.compile(r"\.(?:jpe?g|png|webp|gif|bmp|tiff?|jp2)$", re.IGNORECASE)  # names may have other dots

@@ -14,7 +14,6 @@ import numpy as np
 from tqdm import tqdm
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.detection.splits import BENCHMARK
 from eyechart.data.labels.class_names import load_templates
 from eyechart.data.splits.open_split import list_splits, open_split
 from eyechart.data.splits.registry import SplitRef
@@ -27,6 +26,7 @@ from eyechart.messages.terminal import align_numbers, progress_interval
 from eyechart.models.registry import capabilities, create_model, find_backend
 from eyechart.models.runtime.device import assign_device
 from eyechart.models.spec import parse_spec
+from eyechart.oodbench.data.annotated_splits import BENCHMARK
 from eyechart.oodbench.division.case_division import NONE, OWN, DivisionResult, compute_division
 from eyechart.oodbench.division.division_files import write_division
 from eyechart.oodbench.division.flags import OUTSCORED, UNLIKELY

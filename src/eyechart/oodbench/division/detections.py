@@ -10,9 +10,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.data.detection.annotation import Annotation, Exclusion, list_exclusions
 from eyechart.errors import DataError
 from eyechart.files.text_files import utf8_bytes
+from eyechart.oodbench.data.annotation import Annotation, Exclusion, list_exclusions
 
 FIRST = 5  # unknown categories that a message shows
 

@@ -10,10 +10,10 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.detection.annotation import find_annotation
 from eyechart.data.names import fold_name
 from eyechart.errors import DataError
 from eyechart.files.text_files import plain_text
+from eyechart.oodbench.data.annotation import find_annotation
 from eyechart.oodbench.division.pairs import HARD_SAMPLES, SETS, Division, Pairs
 
 HEADER = ("img_id", "category", "answer")

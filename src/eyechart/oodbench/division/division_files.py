@@ -11,10 +11,10 @@ import msgspec
 import numpy as np
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.detection.annotation import find_annotation
 from eyechart.errors import DataError
 from eyechart.files.atomic import write_atomic
 from eyechart.files.text_files import utf8_bytes
+from eyechart.oodbench.data.annotation import find_annotation
 from eyechart.oodbench.division.division_csv import read_set, set_to_csv
 from eyechart.oodbench.division.pairs import (
     HARD_SAMPLES,

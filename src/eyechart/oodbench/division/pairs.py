@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.detection.annotation import Annotation, find_annotation
 from eyechart.errors import DataError, ModelError
 from eyechart.models.types import Floats
+from eyechart.oodbench.data.annotation import Annotation, find_annotation
 from eyechart.oodbench.division.flags import (
     MAX_PAIRS,
     OUTSCORED,

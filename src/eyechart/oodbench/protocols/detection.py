@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.data.detection.annotation import Annotation
 from eyechart.oodbench.answers.pair_predictions import LABELS
+from eyechart.oodbench.data.annotation import Annotation
 from eyechart.oodbench.division.detectors import run_detector
 from eyechart.oodbench.division.division_options import DETECTOR_TEMPLATES, THRESHOLD
 from eyechart.oodbench.division.flags import OUTSCORED, UNLIKELY, Flags

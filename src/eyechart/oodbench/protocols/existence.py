@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eyechart.data.detection.annotation import find_annotation
 from eyechart.inference.store.responses import Response
 from eyechart.models.types import Usage
 from eyechart.oodbench.answers.pair_predictions import ExistencePredictions
@@ -18,6 +17,7 @@ from eyechart.oodbench.answers.yes_no_answers import (
     parse_yes_no,
     parser_versions,
 )
+from eyechart.oodbench.data.annotation import find_annotation
 from eyechart.oodbench.division.case_division import division_label, load_division
 from eyechart.oodbench.division.division_options import EXISTENCE, IN_A_DIVISION, unused, warnings
 from eyechart.oodbench.division.pairs import Division

@@ -6,7 +6,6 @@ from random import Random
 
 import numpy as np
 
-from eyechart.data.detection.annotation import Annotation
 from eyechart.inference.store.responses import Response
 from eyechart.models.types import Usage
 from eyechart.oodbench.answers.pair_predictions import ProgressionPredictions
@@ -18,6 +17,7 @@ from eyechart.oodbench.answers.yes_no_answers import (
     parse_count,
     parser_versions,
 )
+from eyechart.oodbench.data.annotation import Annotation
 from eyechart.oodbench.division.case_division import load_division
 from eyechart.oodbench.division.division_options import DIVIDED, unused, warnings
 from eyechart.oodbench.division.flags import draw_sample

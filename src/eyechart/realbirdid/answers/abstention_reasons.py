@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
-from eyechart.data.observations import REASONS
 from eyechart.parsers import class_name
 from eyechart.parsers.abstention import is_abstention, lowercase_words
 from eyechart.realbirdid.answers.bird_vocabulary import BirdVocabulary
+from eyechart.realbirdid.data.observations import REASONS
 
 PHRASES = Path(__file__).with_name("abstention_reasons.toml")
 OTHER, ANSWERED = "another reason", "none"

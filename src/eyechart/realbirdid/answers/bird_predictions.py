@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.observations import DATES, MAX_LISTED, REASONS, Observations
 from eyechart.protocol.base import Predictions, Rows
+from eyechart.realbirdid.data.observations import DATES, MAX_LISTED, REASONS, Observations
 from eyechart.results.records import ANSWERABLE, UNANSWERABLE
 from eyechart.results.sample_table import shared_cells
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from eyechart.data.taxonomy import Taxonomy
 from eyechart.parsers import class_name
 from eyechart.parsers.abstention import is_abstention, lowercase_words
+from eyechart.realbirdid.data.taxonomy import Taxonomy
 
 ABSTAIN = "cannot tell"
 UNPARSED = -1

@@ -13,17 +13,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from eyechart.data.birds import open_birds
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.names import fold_name
-from eyechart.data.observation_table import COLUMNS, parse_days, parse_reason
-from eyechart.data.observations import DATES
-from eyechart.data.ranges import parse_degrees
 from eyechart.data.tables import Table, check_unique, read_table
-from eyechart.data.taxonomy import COMMON_NAME, GENUS, LEVELS, SPECIES, Taxonomy, read_taxonomy
 from eyechart.errors import DataError
+from eyechart.realbirdid.data.bird_folder import open_birds
 from eyechart.realbirdid.data.identifiers import canonical_key
 from eyechart.realbirdid.data.inaturalist_images import ObservationImage, find_images
+from eyechart.realbirdid.data.observation_table import COLUMNS, parse_days, parse_reason
+from eyechart.realbirdid.data.observations import DATES
+from eyechart.realbirdid.data.ranges import parse_degrees
+from eyechart.realbirdid.data.taxonomy import COMMON_NAME, GENUS, LEVELS, SPECIES, Taxonomy, read_taxonomy
 from eyechart.samples.files import write_table
 
 HYBRID, NO_TAXON = "a hybrid", "identified neither to the species nor to the genus"

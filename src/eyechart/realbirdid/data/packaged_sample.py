@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from eyechart.data.birds import open_table
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.observation_table import IMAGE, read_birds
 from eyechart.data.tables import Table
 from eyechart.errors import DataError
+from eyechart.realbirdid.data.bird_folder import open_table
+from eyechart.realbirdid.data.observation_table import IMAGE, read_birds
 from eyechart.samples.files import REMEDY, checksums, packaged, read_packaged
 
 BENCHMARK = "realbirdid"

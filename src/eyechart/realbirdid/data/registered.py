@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from eyechart.data.birds import TABLE_NAMES, open_birds
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.splits.registry import SplitRef
+from eyechart.realbirdid.data.bird_folder import TABLE_NAMES, open_birds
 from eyechart.realbirdid.data.packaged_sample import BENCHMARK, open_realbirdid, splits
 
 

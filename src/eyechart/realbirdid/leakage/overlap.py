@@ -12,12 +12,12 @@ from functools import cached_property
 from pathlib import Path
 
 from eyechart.data.names import fold_name
-from eyechart.data.observation_table import ANSWERABLE, IMAGE, OBSERVATION
 from eyechart.data.tables import Table, find_table, read_table
 from eyechart.errors import DataError
 from eyechart.messages.suggestions import did_you_mean
 from eyechart.messages.terminal import align_numbers
 from eyechart.realbirdid.data.identifiers import PICTURE_KINDS, Kind, canonical_key, column_kind, may_hold_identifiers
+from eyechart.realbirdid.data.observation_table import ANSWERABLE, IMAGE, OBSERVATION
 from eyechart.realbirdid.leakage.chunked_tables import LINES, TableChunk, read_chunks
 from eyechart.realbirdid.leakage.prefilter import Prefilter
 from eyechart.statistics.intervals import Interval, wilson

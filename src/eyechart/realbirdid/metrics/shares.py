@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.data.observations import Observations
+from eyechart.realbirdid.data.observations import Observations
 from eyechart.realbirdid.statistics.abstention_tradeoff import (
     harmonic_mean,
     harmonic_mean_bootstrap,

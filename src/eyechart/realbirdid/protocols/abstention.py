@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.observations import REASONS
 from eyechart.evaluation.case_result import make_usage_record
 from eyechart.models.types import Usage
 from eyechart.protocol.base import Protocol, Rows, answered_images, truncation_note, with_key
@@ -19,6 +18,7 @@ from eyechart.realbirdid.answers.abstention_reasons import ANSWERED, CHOICES, Re
 from eyechart.realbirdid.answers.bird_predictions import BirdPredictions
 from eyechart.realbirdid.answers.bird_vocabulary import BirdVocabulary
 from eyechart.realbirdid.answers.prompt_sets import PromptSet, load_prompt_set, prompt_number
+from eyechart.realbirdid.data.observations import REASONS
 from eyechart.realbirdid.prompts import ask
 from eyechart.realbirdid.protocols.bird_options import ABSTENTION_IMAGES, ALL, EXTRACTION, PROMPT_SET, PROMPTS_PER_LEVEL
 from eyechart.realbirdid.protocols.extraction import (

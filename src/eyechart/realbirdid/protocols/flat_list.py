@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.data.labels.class_names import check_unique
-from eyechart.data.observations import Observations
 from eyechart.models.types import Floats
 from eyechart.protocol.base import Protocol, Rows
 from eyechart.protocol.context import Context, missing_scores_reason
@@ -19,6 +18,7 @@ from eyechart.realbirdid.answers.bird_predictions import (
     format_outcomes,
     names_of,
 )
+from eyechart.realbirdid.data.observations import Observations
 from eyechart.realbirdid.metrics.shares import Float64s, harmonic_mean_estimate, proportion
 from eyechart.realbirdid.protocols.bird_options import SPECIES_NAMES
 from eyechart.realbirdid.protocols.name_scores import (

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.labels.class_names import load_templates
-from eyechart.data.observations import Observations, find_observations
-from eyechart.data.taxonomy import common_names
 from eyechart.errors import DataError, SpecError
 from eyechart.inference.requests.class_weights import check_weights, cosine_similarity
 from eyechart.inference.requests.row_requests import ClassWeights, EncodeImages, LogitScale, ScoreChoices
@@ -18,6 +16,8 @@ from eyechart.models.types import Floats, Scorer
 from eyechart.protocol.context import Context
 from eyechart.protocol.options import OWN
 from eyechart.protocol.prompts import get_prompt
+from eyechart.realbirdid.data.observations import Observations, find_observations
+from eyechart.realbirdid.data.taxonomy import common_names
 from eyechart.realbirdid.protocols.species_replay import ReplayedProbabilities, SpeciesReplay
 
 TEMPLATES = "bird"

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.data.observations import Observations
 from eyechart.models.types import Floats
 from eyechart.protocol.base import Protocol, Rows
 from eyechart.protocol.context import Context, missing_scores_reason
@@ -21,6 +20,7 @@ from eyechart.realbirdid.answers.bird_predictions import (
     names_of,
 )
 from eyechart.realbirdid.answers.species_summary import ProbabilitySummary, summarise
+from eyechart.realbirdid.data.observations import Observations
 from eyechart.realbirdid.protocols.bird_options import GENUS_TREE, NLG2CHOICE, PROBABILITY, SPECIES_NAMES, TREE
 from eyechart.realbirdid.protocols.name_scores import (
     ReadScores,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from eyechart.data.observations import REASONS
+from eyechart.realbirdid.data.observations import REASONS
 from eyechart.realbirdid.tables.bird_pages import (
     ABSTENTION,
     COMMANDS,

@@ -14,8 +14,8 @@ from typing import TypeVar
 
 import msgspec
 
-from eyechart.data.detection.image_index import index_by_id, read_json
 from eyechart.errors import DataError
+from eyechart.oodbench.data.annotated_images import index_by_id, read_json
 
 CHANNEL = "CAM_FRONT"
 Triple = tuple[float, float, float]

@@ -12,9 +12,10 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.detection.annotation import Annotation, Bools, Exclusion, list_exclusions
-from eyechart.data.detection.image_index import build_annotated_dataset, index_images
-from eyechart.data.detection.instances import (
+from eyechart.data.index.image_files import index_images
+from eyechart.oodbench.data.annotated_images import build_annotated_dataset
+from eyechart.oodbench.data.annotation import Annotation, Bools, Exclusion, list_exclusions
+from eyechart.oodbench.data.instances import (
     Id,
     Image,
     Instances,
@@ -25,7 +26,7 @@ from eyechart.data.detection.instances import (
     leave_out_namesakes,
     read_instances,
 )
-from eyechart.data.detection.tallies import Tally
+from eyechart.oodbench.data.tallies import Tally
 
 NAMES = "a9ee517d3071bff0d31ab0d5698968cfa0df40d0a4635c746c991fdbd2099ddd"  # of the 1203 categories
 PUBLISHED = {"val": PublishedFile(19_809, 244_707, NAMES), "train": PublishedFile(100_170, 1_270_141, NAMES)}

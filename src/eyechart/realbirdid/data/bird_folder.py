@@ -7,12 +7,12 @@ from pathlib import Path
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.dataset.label_sets import build_original_labels
 from eyechart.data.dataset.rows import Row
-from eyechart.data.detection.image_index import find_picture, index_images, is_below, plain_path
 from eyechart.data.index.file_index import IndexEntry, build_dataset
-from eyechart.data.observation_table import IMAGE, parse_observations, read_birds
-from eyechart.data.observations import Observations
+from eyechart.data.index.image_files import find_picture, index_images, is_below, plain_path
 from eyechart.data.tables import Table
 from eyechart.errors import DataError
+from eyechart.realbirdid.data.observation_table import IMAGE, parse_observations, read_birds
+from eyechart.realbirdid.data.observations import Observations
 
 TABLE_NAMES = ("birds.csv", "birds.parquet")
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.data.detection.annotation import Bools, Counts
+from eyechart.oodbench.data.annotation import Bools, Counts
 
 Ints = NDArray[np.int64]
 

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.data.names import fold_name
-from eyechart.data.observations import DATES, REASONS, Observations
-from eyechart.data.ranges import Ranges, parse_degrees, read_ranges
 from eyechart.data.tables import LIST_SEPARATOR, Table, check_unique, find_table, read_table
-from eyechart.data.taxonomy import Taxonomy, find_taxon, read_taxonomy
 from eyechart.errors import DataError
 from eyechart.messages.suggestions import did_you_mean
+from eyechart.realbirdid.data.observations import DATES, REASONS, Observations
+from eyechart.realbirdid.data.ranges import Ranges, parse_degrees, read_ranges
+from eyechart.realbirdid.data.taxonomy import Taxonomy, find_taxon, read_taxonomy
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -15,13 +15,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.data.detection.annotation import Annotation, Exclusion, list_exclusions
-from eyechart.data.detection.image_index import index_by_id, read_json
-from eyechart.data.detection.tallies import Tally, tally_instances
 from eyechart.data.labels.class_names import fingerprint
 from eyechart.data.names import fold_name
 from eyechart.errors import DataError
 from eyechart.files.text_files import MARK
+from eyechart.oodbench.data.annotated_images import index_by_id, read_json
+from eyechart.oodbench.data.annotation import Annotation, Exclusion, list_exclusions
+from eyechart.oodbench.data.tallies import Tally, tally_instances
 
 Ints = NDArray[np.int64]
 Id = int | str

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.dataset.slice_variables import SliceVariable
-from eyechart.data.taxonomy import Taxonomy
 from eyechart.errors import DataError
+from eyechart.realbirdid.data.taxonomy import Taxonomy
 
 REASONS = ("image quality", "angle/occlusion", "vocalization")
 DATES = ("observed_on", "created_at")  # optional columns: when a bird was observed, and when that was entered

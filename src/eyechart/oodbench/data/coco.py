@@ -3,13 +3,9 @@
 from pathlib import Path
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.detection.image_index import (
-    build_annotated_dataset,
-    find_picture,
-    index_images,
-    plain_path,
-)
-from eyechart.data.detection.instances import (
+from eyechart.data.index.image_files import find_picture, index_images, plain_path
+from eyechart.oodbench.data.annotated_images import build_annotated_dataset
+from eyechart.oodbench.data.instances import (
     Image,
     PublishedFile,
     build_annotation,

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.data.tables import Table, read_table
-from eyechart.data.taxonomy import SPECIES, Taxonomy, find_taxon
 from eyechart.errors import DataError
+from eyechart.realbirdid.data.taxonomy import SPECIES, Taxonomy, find_taxon
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -20,13 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.detection.annotation import Annotation, Exclusion, list_exclusions
-from eyechart.data.detection.image_index import build_annotated_dataset, index_images
-from eyechart.data.detection.label_maps import LabelMap, label_map
-from eyechart.data.detection.nuscenes_camera import Boxes, CameraViews, Floats, Poses, visible_rectangles
-from eyechart.data.detection.nuscenes_tables import Box, KeyFrame, Pose, SceneData, read_scene_data, scene_tokens
-from eyechart.data.detection.tallies import tally_instances
+from eyechart.data.index.image_files import index_images
 from eyechart.errors import DataError
+from eyechart.oodbench.data.annotated_images import build_annotated_dataset
+from eyechart.oodbench.data.annotation import Annotation, Exclusion, list_exclusions
+from eyechart.oodbench.data.label_maps import LabelMap, label_map
+from eyechart.oodbench.data.nuscenes_camera import Boxes, CameraViews, Floats, Poses, visible_rectangles
+from eyechart.oodbench.data.nuscenes_tables import Box, KeyFrame, Pose, SceneData, read_scene_data, scene_tokens
+from eyechart.oodbench.data.tallies import tally_instances
 
 VERSIONS = {"v1.0-trainval": "val", "v1.0-mini": "mini_val"}
 KEY_FRAMES = 6019

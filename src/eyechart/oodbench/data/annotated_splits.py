@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Protocol
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.detection.annotation import find_annotation
-from eyechart.data.detection.cityscapes import open_cityscapes
-from eyechart.data.detection.coco import open_coco
-from eyechart.data.detection.lvis import open_lvis
-from eyechart.data.detection.nuscenes import open_nuscenes
 from eyechart.data.splits.registry import SplitRef
+from eyechart.oodbench.data.annotation import find_annotation
+from eyechart.oodbench.data.cityscapes import open_cityscapes
+from eyechart.oodbench.data.coco import open_coco
+from eyechart.oodbench.data.lvis import open_lvis
+from eyechart.oodbench.data.nuscenes import open_nuscenes
 
 FORMATS = ("coco", "lvis", "nuscenes", "cityscapes")
 BENCHMARK = "oodbench"

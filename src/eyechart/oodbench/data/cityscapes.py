@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.detection.annotation import Annotation, Exclusion, list_exclusions
-from eyechart.data.detection.image_index import build_annotated_dataset, index_images, read_json
-from eyechart.data.detection.label_maps import LabelMap, label_map
-from eyechart.data.detection.tallies import tally_instances
+from eyechart.data.index.image_files import index_images
 from eyechart.errors import DataError
+from eyechart.oodbench.data.annotated_images import build_annotated_dataset, read_json
+from eyechart.oodbench.data.annotation import Annotation, Exclusion, list_exclusions
+from eyechart.oodbench.data.label_maps import LabelMap, label_map
+from eyechart.oodbench.data.tallies import tally_instances
 
 PICTURE, POLYGONS = "_leftImg8bit.png", "_gtFine_polygons.json"
 GROUP = "group"

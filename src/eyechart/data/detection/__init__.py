@@ -1,1 +1,0 @@
-"""Data sets of images with many annotated objects: COCO, LVIS, nuScenes, Cityscapes."""
