@@ -9,7 +9,7 @@ import pytest
 
 from eyechart.data.discovery import survey_root
 from eyechart.data.splits.open_split import list_splits
-from eyechart.data.splits.registry import SplitRef, packaged_benchmarks
+from eyechart.data.splits.registry import ANY, SplitRef, packaged_benchmarks
 from eyechart.errors import EyechartError
 from eyechart.evaluation.settings import Case
 from eyechart.files.urls import is_folder
@@ -23,7 +23,6 @@ from .options import get_option, is_on_command_line
 from .own_tests import check_unique_names
 from .settings import describe_ineffective_options, get_settings, is_used_for
 
-ANY = "*"  # in a mark: every benchmark of the data root that is not packaged
 HAS_BENCHMARK = pytest.StashKey[bool]()  # whether there is a benchmark function
 ARGUMENT = "eye_case"  # the argument of test functions and fixtures that holds the case
 

@@ -21,6 +21,7 @@ from eyechart.errors import DataError
 from eyechart.files.installed import find_entry_points, is_own
 
 GROUP = "eyechart.datasets"
+ANY = "*"  # in the mark of a test function: every benchmark of the data root that is not packaged
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,12 @@ from eyechart.gate.comparison.compare_metrics import lacking_metrics
 from eyechart.gate.policy.floors import describe_missed_floor, find_missed_floors, parse_floor, suggest_names
 from eyechart.gate.session.case_reader import CaseReader
 from eyechart.gate.session.compare_cases import CaseComparison, Key, SessionComparison, compare_cases
+from eyechart.gate.session.missing_cases import (
+    RequestedCases,
+    describe_left_out,
+    describe_missing_case,
+    fold_lines,
+)
 from eyechart.gate.slices.slice_messages import describe_slices
 from eyechart.gate.verdicts.decide import (
     CONFIDENCE_REGRESSION,
@@ -305,6 +311,27 @@ class GateSession:
         else:
             known, cases = [*self.baselines.heads.values()], [case.head for case in self.result.cases.values()]
             self.errors.append(explain_nothing_compared(cases, known, self.options.baseline))
+
+    def report_missing(self, requested: RequestedCases) -> bool:
+        """Report the cases of the baseline that were not collected, under `--eye-strict` as errors.
+
+        Returns:
+            Whether such a case makes the session fail.
+        """
+        lines, others = [], []
+        for key, evidence in self.baselines.heads.items():
+            why = requested.why_missing(evidence)
+            if why and requested.is_left_out(evidence):
+                others.append(evidence)
+            elif why:
+                path, here = self.baselines.paths[key], self.options.folder
+                shown = path.relative_to(here) if path.is_relative_to(here) else path
+                lines.append(describe_missing_case(evidence, str(shown), why))
+        strict = self.options.strict
+        (self.errors if strict else self.messages).extend(fold_lines(lines))
+        if others:
+            self.messages.append(describe_left_out(others))
+        return bool(lines) and strict
 
     def add_failure(self, key: Key, why: str) -> None:
         """Add a reason to the failure of a case; the case fails once for all of its reasons."""
