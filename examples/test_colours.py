@@ -1,8 +1,8 @@
-"""Test functions of your own: a packaged protocol with your metric, and your protocol."""
+"""Test functions of your own: a packaged protocol with a further metric, and your protocol."""
 
 import numpy as np
 import pytest
-from eyechart_examples.protocol import ColourAnswers, word_accuracy
+from eyechart_examples.protocol import ColourAnswers
 
 from eyechart.classification.answers.class_predictions import ClassPredictions
 from eyechart.classification.metrics.class_estimates import top1
@@ -17,13 +17,13 @@ def margin(predictions: ClassPredictions) -> np.ndarray:
 
 @pytest.mark.eyechart("swatches", protocol="supervised")
 def test_colours(evaluate: Evaluate[ClassPredictions]) -> None:
-    """A classifier of colours is correct on more than half of the swatches."""
+    """A classifier of colours is correct on more than half of the swatches; `margin` is a further metric."""
     accuracy, _ = evaluate(top1, margin)
     assert accuracy.value is not None
     assert accuracy.value > 0.5
 
 
-@pytest.mark.eyechart("swatches", protocol="colour_word")
+@pytest.mark.eyechart(protocol="colour_word")
 def test_colour_words(evaluate: Evaluate[ColourAnswers]) -> None:
     """The answers of a language model about swatches are recorded, whatever they are."""
-    evaluate(word_accuracy)
+    evaluate()

@@ -23,7 +23,11 @@ def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker, the fixtures, and the part that activates the rest of the plugin."""
-    config.addinivalue_line("markers", "eyechart(*names, protocol): one case for every split of these × every model")
+    config.addinivalue_line(
+        "markers",
+        "eyechart(*benchmarks, protocol): one case for every split of these × every model; without names, of the "
+        "protocol's benchmarks",
+    )
     manager = config.pluginmanager
     manager.register(fixtures, "eyechart-fixtures")
     manager.import_plugin("eyechart.fixtures")

@@ -9,7 +9,7 @@ import pytest
 
 from eyechart.data.discovery import survey_root
 from eyechart.data.splits.open_split import list_splits
-from eyechart.data.splits.registry import ANY, SplitRef, packaged_benchmarks
+from eyechart.data.splits.registry import SplitRef, includes_benchmark
 from eyechart.errors import EyechartError
 from eyechart.evaluation.settings import Case
 from eyechart.files.urls import is_folder
@@ -52,12 +52,24 @@ def get_marker(definition: pytest.Item) -> pytest.Mark | None:
     marker = definition.get_closest_marker("eyechart")
     if ARGUMENT not in getattr(definition, "fixturenames", ()) or not marker:
         return None
-    if set(marker.kwargs) != {"protocol"} or protocol_name(marker) is None or not marker.args:
+    if set(marker.kwargs) != {"protocol"} or (name := protocol_name(marker)) is None:
         raise pytest.Collector.CollectError(
-            f"{definition.nodeid}: @pytest.mark.eyechart takes names of benchmarks and protocol=…, a class or one of "
-            f"{', '.join(protocol_targets())}. Got {marker.args!r} and {marker.kwargs!r} instead."
+            f"{definition.nodeid}: @pytest.mark.eyechart takes protocol=…, a class or one of "
+            f"{', '.join(protocol_targets())}, and names of benchmarks in place of the protocol's own. "
+            f"Got {marker.args!r} and {marker.kwargs!r} instead."
+        )
+    if not benchmark_names(marker):
+        raise pytest.Collector.CollectError(
+            f"{definition.nodeid}: neither @pytest.mark.eyechart nor the protocol {name} names a benchmark. Give the "
+            f'class `benchmarks = ("imagenet", "*")`, where "*" is every benchmark of the data root, or name '
+            f'benchmarks in the mark: @pytest.mark.eyechart("imagenet", protocol=…).'
         )
     return marker
+
+
+def benchmark_names(marker: pytest.Mark) -> tuple[str, ...]:
+    """Return the names of the benchmarks of a mark: its own, or those of its protocol."""
+    return marker.args or get_protocol(protocol_name(marker) or "").benchmarks
 
 
 def protocol_name(marker: pytest.Mark) -> str | None:
@@ -72,19 +84,19 @@ def protocol_name(marker: pytest.Mark) -> str | None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make one case for each split of the marker's benchmarks and each model that the protocol supports."""
+    """Make one case for each split of the benchmarks and each model that the protocol supports."""
     marker = get_marker(metafunc.definition)
     if marker is None:
         return
     chosen, name = get_settings(metafunc.config), protocol_name(marker) or ""
-    protocol = get_protocol(name)
+    protocol, names = get_protocol(name), benchmark_names(marker)
     metafunc.config.stash[HAS_BENCHMARK] = True
     cases = [
         Case(split.benchmark, split.split, model, name, variant)
         for model in chosen.models
         if protocol.supports(_find_capabilities(model))
         for split in _get_splits(chosen.data, chosen.offline)
-        if _is_named(split, marker) and is_used_for(metafunc.config, model, split.benchmark)
+        if includes_benchmark(names, split.benchmark) and is_used_for(metafunc.config, model, split.benchmark)
         for variant in protocol.expand_grid(chosen.options.get(name, {}), capabilities(model))
     ]
     if cases:
@@ -116,11 +128,6 @@ def pytest_collection(session: pytest.Session) -> None:
                 _find_capabilities(model)
             except pytest.Collector.CollectError as error:
                 raise pytest.UsageError(str(error)) from error
-
-
-def _is_named(split: SplitRef, marker: pytest.Mark) -> bool:
-    """Return whether a mark names the benchmark of a split, or has "*" and the benchmark is not packaged."""
-    return split.benchmark in marker.args or (ANY in marker.args and split.benchmark not in packaged_benchmarks())
 
 
 def get_case(item: pytest.Item) -> Case | None:

@@ -12,7 +12,7 @@ from eyechart.gate.session.gate_status import ABSENT
 from eyechart.gate.session.missing_cases import CaseFunction, RequestedCases
 
 from .case_ids import spellings
-from .cases import get_case, get_marker, split_names
+from .cases import benchmark_names, get_case, get_marker, protocol_name, split_names
 from .exit_codes import ExitCodes
 from .gate import Gate
 from .own_tests import is_packaged
@@ -42,8 +42,8 @@ class MissingCases:
             folders = [node.name for node in item.listchain() if isinstance(node, pytest.Directory)][1:]
             self.functions.append(
                 CaseFunction(
-                    benchmarks=[*marker.args],
-                    protocol=marker.kwargs["protocol"],
+                    benchmarks=[*benchmark_names(marker)],
+                    protocol=protocol_name(marker) or "",
                     name=item.nodeid.rpartition("::")[2],
                     test="" if is_packaged(item.path) else f"{item.path.name}::{item.nodeid.partition('::')[2]}",
                     words=[*names, *folders, *marks],

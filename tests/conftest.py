@@ -68,7 +68,6 @@ TOGETHER = {  # how files begin that share what takes long to make
     ),
 }
 
-BENCHMARKS = ("classification", "oodbench", "realbirdid")
 FIRST = (  # the longest, for which one worker would wait in the end; README's first command answers for others
     "tests/end_to_end/test_readme.py",
     "tests/end_to_end/test_vllm",
@@ -221,35 +220,20 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return store
 
 
-def metrics_of(protocol: str) -> list[Any]:
-    """The metrics that the packaged benchmark of a protocol names."""
-    modules = [import_module(f"eyechart.benchmarks.{name}.test_{name}") for name in BENCHMARKS]
-    found: list[Any] = []
-    next(vars(module)[f"test_{protocol}"] for module in modules if f"test_{protocol}" in vars(module))(
-        lambda *metrics: found.extend(metrics)
-    )
-    return found
-
-
 def evaluated(
     case: Case, settings: Settings, dataset: Dataset, identity: Identity, predictions: Any, run: Path
 ) -> CaseResult[Any]:
-    """What the packaged benchmark of a case makes of predictions, before it is written down."""
-    result = CaseResult(case, settings, dataset, identity, get_protocol(case.protocol), predictions, run)
-    result.add(metrics_of(case.protocol))
+    """What the protocol of a case makes of predictions, before it is written down."""
+    protocol = get_protocol(case.protocol)
+    result = CaseResult(case, settings, dataset, identity, protocol, predictions, run)
+    result.add(protocol.metrics)
     return result
 
 
 @pytest.fixture(scope="session")
 def evaluate_predictions() -> Callable[..., CaseResult[Any]]:
-    """What the packaged benchmark of a case makes of predictions, before it is written down."""
+    """What the protocol of a case makes of predictions, before it is written down."""
     return evaluated
-
-
-@pytest.fixture(scope="session")
-def benchmark_metrics() -> Callable[[str], list[Any]]:
-    """The metrics that the packaged benchmark of a protocol names."""
-    return metrics_of
 
 
 # Original label (-1: none), new labels, and those of the weasel study (None: not looked at).

@@ -1,33 +1,31 @@
 """OODBench: image–category pairs in and out of distribution; one test function per protocol."""
 
+from typing import Any
+
 import pytest
 
 from eyechart.evaluation.evaluate import Evaluate
-from eyechart.oodbench.answers.pair_predictions import ExistencePredictions, ProgressionPredictions
-from eyechart.oodbench.metrics.pair_estimates import answer_shares, degradation, stage_accuracies, yes_no_measures
-from eyechart.oodbench.protocols.detection import DetectionPredictions, detection_scores, flagged_shares
-from eyechart.oodbench.protocols.distribution import DistributionPredictions, distribution_distance
 
 
-@pytest.mark.eyechart("oodbench", protocol="existence")
-def test_existence(evaluate: Evaluate[ExistencePredictions]) -> None:
+@pytest.mark.eyechart(protocol="existence")
+def test_existence(evaluate: Evaluate[Any]) -> None:
     """Two opposite yes/no questions per pair: whether the category is in the image, and whether it is not."""
-    evaluate(yes_no_measures, answer_shares, degradation)
+    evaluate()
 
 
-@pytest.mark.eyechart("oodbench", protocol="progression")
-def test_progression(evaluate: Evaluate[ProgressionPredictions]) -> None:
+@pytest.mark.eyechart(protocol="progression")
+def test_progression(evaluate: Evaluate[Any]) -> None:
     """Three questions per sample: existence, counting, and comparison of counts."""
-    evaluate(stage_accuracies)
+    evaluate()
 
 
-@pytest.mark.eyechart("oodbench", protocol="detection")
-def test_detection(evaluate: Evaluate[DetectionPredictions]) -> None:
+@pytest.mark.eyechart(protocol="detection")
+def test_detection(evaluate: Evaluate[Any]) -> None:
     """The pairs on which a detector fails, and the distribution of its logits."""
-    evaluate(flagged_shares, detection_scores)
+    evaluate()
 
 
-@pytest.mark.eyechart("oodbench", protocol="distribution")
-def test_distribution(evaluate: Evaluate[DistributionPredictions]) -> None:
+@pytest.mark.eyechart(protocol="distribution")
+def test_distribution(evaluate: Evaluate[Any]) -> None:
     """Whether the features of two splits come from one distribution."""
-    evaluate(distribution_distance)
+    evaluate()

@@ -68,11 +68,32 @@ class ColourAnswers(Predictions):
             yield [*shared, self.texts[row], *outcomes]
 
 
+def word_accuracy(predictions: ColourAnswers) -> Iterator[Estimate]:
+    """Yield the proportion of correct images under each label set."""
+    for labels, correct in predictions.correct.items():
+        known = correct[~np.isnan(correct)]
+        value, interval = (float(known.mean()), wilson(int(known.sum()), len(known))) if len(known) else (None, None)
+        yield Estimate(
+            name="word_acc",
+            title=labels,
+            labels=labels,
+            value=value,
+            n=len(known),
+            interval=interval,
+            method="wilson",
+            higher_is_better=True,
+            correct=correct,
+        )
+
+
 class ColourWord(Protocol[ColourAnswers]):
     """The model names the colour of a picture in its own words."""
 
     name = "colour_word"
+    summary = "The model names the colour of the picture in one word."
     requires = ("generator",)
+    benchmarks = ("swatches",)
+    metrics = (word_accuracy,)
     options = (TOKENS,)
 
     def predict(self, context: Context) -> ColourAnswers:
@@ -105,21 +126,3 @@ def find_first_name(text: str, names: tuple[str, ...]) -> int:
     """Return the class whose name comes first in a text, -1 for none."""
     positions = {text.lower().find(name): index for index, name in enumerate(names) if name in text.lower()}
     return positions[min(positions)] if positions else -1
-
-
-def word_accuracy(predictions: ColourAnswers) -> Iterator[Estimate]:
-    """Yield the proportion of correct images under each label set."""
-    for labels, correct in predictions.correct.items():
-        known = correct[~np.isnan(correct)]
-        value, interval = (float(known.mean()), wilson(int(known.sum()), len(known))) if len(known) else (None, None)
-        yield Estimate(
-            name="word_acc",
-            title=labels,
-            labels=labels,
-            value=value,
-            n=len(known),
-            interval=interval,
-            method="wilson",
-            higher_is_better=True,
-            correct=correct,
-        )

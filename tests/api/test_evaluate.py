@@ -311,13 +311,14 @@ def test_stored_answers_of_a_changed_object_in_memory_are_not_used(
 def test_all_suitable_protocols_with_options_and_own_metrics(evaluate: Evaluate) -> None:
     runs = evaluate("open_clip[toybox-clip]", "toybox/sample-cutouts")
     assert {record.protocol for record in runs.records} == {"zero_shot"}
+    names = [*runs.metrics["metric"]]
 
     def halves(predictions: Any) -> Floats:
         return np.full(len(predictions.keys), 0.5)
 
     run = evaluate("open_clip[toybox-clip]", "toybox/sample-cutouts", protocol="zero_shot", metrics=[halves])
-    assert run.metrics["metric"].iloc[0] == "halves"
-    assert run.metrics["value"].iloc[0] == 0.5
+    assert [*run.metrics["metric"]] == [*names[:-1], "halves", names[-1]]
+    assert run.metrics.set_index("metric")["value"]["halves"] == 0.5
 
     def largest(predictions: Any) -> list[Estimate]:
         return [Estimate(name="largest", value=0.25, n=54, method="none", interval=None)]
@@ -446,9 +447,7 @@ def test_too_many_errors_are_raised_after_the_run_is_written(evaluate: Evaluate,
     assert run.records[0].outcomes.error == 1
 
 
-def test_a_protocol_without_a_packaged_benchmark_has_the_metrics_of_its_predictions(
-    evaluate: Evaluate, pets: Path
-) -> None:
+def test_a_protocol_has_its_own_metrics_or_those_that_are_passed(evaluate: Evaluate, pets: Path) -> None:
     class Again(ZeroShot):
         """Zero-shot classification under another name."""
 
@@ -460,10 +459,32 @@ def test_a_protocol_without_a_packaged_benchmark_has_the_metrics_of_its_predicti
         name = "with_metrics"
         metrics = (top1,)
 
-    for protocol, names in ((Again, {"acc1", "mean_per_class_recall"}), (Own, {"acc1"})):
-        run = evaluate("open_clip[toybox-clip]", pets, protocol=protocol)
-        assert names <= {*run.metrics.metric}
-        assert ("mean_per_class_recall" in {*run.metrics.metric}) == ("mean_per_class_recall" in names)
+    class Bare(ZeroShot):
+        """The same without metrics."""
+
+        name = "without_metrics"
+        metrics = ()
+
+    model = "open_clip[toybox-clip]"
+    assert {"acc1", "mean_per_class_recall"} < {*evaluate(model, pets, protocol=Again).metrics.metric}
+    assert {*evaluate(model, pets, protocol=Own).metrics.metric} == {"acc1", "answered"}
+    assert {*evaluate(model, pets, protocol=Bare, metrics=[top1]).metrics.metric} == {"acc1", "answered"}
+    with pytest.raises(SpecError, match=r"The protocol without_metrics has no metrics, and none are passed\. Give its"):
+        evaluate(model, pets, protocol=Bare)
+
+
+def test_a_metric_is_computed_once_and_no_two_have_the_same_estimate(evaluate: Evaluate, pets: Path) -> None:
+    once, twice = (
+        evaluate("open_clip[toybox-clip]", pets, protocol="zero_shot", metrics=metrics).metrics
+        for metrics in ([], [top1, top1])
+    )
+    assert [*once["metric"]] == [*twice["metric"]]
+
+    def another(predictions: Any) -> list[Estimate]:
+        return [*top1(predictions)]
+
+    with pytest.raises(ReportError, match=r"top1 and another, both have the estimate acc1 .*Rename one"):
+        evaluate("open_clip[toybox-clip]", pets, protocol="zero_shot", metrics=[another])
 
 
 def test_two_models_of_runs_are_compared_by_their_names(evaluate: Evaluate, pets: Path) -> None:

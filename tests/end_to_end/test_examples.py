@@ -87,6 +87,27 @@ def test_a_package_adds_a_table_and_a_figure(run: Any, site: Path, tmp_path: Pat
     assert "colours[]" in (tmp_path / drawn).read_text(encoding="utf-8")
 
 
+IN_PYTHON = """
+import eyechart
+run = eyechart.evaluate("hf[toybox-mllm]", "swatches/plain", protocol="colour_word", progress=False)
+print(*run.metrics["metric"])
+run.page("page", figures=False)
+"""
+
+
+def test_a_protocol_of_a_package_has_its_metrics_in_python_and_its_sentence_on_the_page(
+    site: Path, tmp_path: Path, warm_python: Sequence[str]
+) -> None:
+    environment = {**environ, "PYTHONPATH": pathsep.join([str(site), environ.get("PYTHONPATH", "")])}
+    done = subprocess.run(
+        [*warm_python, "-c", IN_PYTHON], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "word_acc answered\n"
+    written = b"".join(path.read_bytes() for path in (tmp_path / "page" / "data").rglob("*") if path.is_file())
+    assert b"The model names the colour of the picture in one word." in written
+
+
 def test_a_metric_of_a_package_is_gated(run: Any) -> None:
     run("--eye-model=colours[]", "--eye-baseline=kept", "--eye-update-baseline", python=[sys.executable])
     said, _ = run("--eye-model=colours[]", "--eye-baseline=kept")

@@ -35,11 +35,9 @@ def pytest_sessionfinish():
 OWN = """
 import pytest
 
-from eyechart.classification.metrics.class_estimates import top1
-
 @pytest.mark.eyechart("toybox", protocol="zero_shot")
 def test_mine(evaluate):
-    evaluate(top1)
+    evaluate()
 """
 ONE = ("-k", "toybox/sample-noto-v1/open_clip")
 USES_FIXTURES = """
@@ -148,7 +146,7 @@ def test_workers_are_scheduled_by_model_only_where_there_are_cases(world: Any, t
 
 
 def test_the_marker_and_the_fixtures_are_listed(world: Any) -> None:
-    assert "@pytest.mark.eyechart(*names, protocol)" in world.call("--markers").stdout.str()
+    assert "@pytest.mark.eyechart(*benchmarks, protocol)" in world.call("--markers").stdout.str()
     said = world.call("--fixtures").stdout.str()
     for name in ("evaluate", "eye_dataset", "eye_label_sets", "eye_run", "eye_session", "eye_settings"):
         assert f"{name} " in said

@@ -271,16 +271,44 @@ def test_a_benchmark_of_ones_own_meets_encoders_of_a_general_vocabulary_by_defau
 
 @pytest.mark.parametrize(
     "arguments",
-    ['"imagenet", protcol="zero_shot"', '"imagenet", protocol="zero_short"', '"imagenet"', 'protocol="supervised"', ""],
+    ['"imagenet", protcol="zero_shot"', '"imagenet", protocol="zero_short"', '"imagenet"', 'protocol="super"', ""],
 )
 def test_an_unknown_marker_argument_is_refused(pytester: pytest.Pytester, arguments: str) -> None:
     pytester.makepyfile(BENCHMARK.format(arguments=arguments))
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(
-        ["*test_mine: @pytest.mark.eyechart takes names of benchmarks and protocol=*Got*instead."]
+        ["*test_mine: @pytest.mark.eyechart takes protocol=*, and names of benchmarks in place of*Got*instead."]
     )
     result.stdout.no_fnmatch_line("*Traceback*")
+
+
+NAMED = """
+import pytest
+from eyechart.classification.protocols.supervised import Supervised
+
+class Own(Supervised):
+    name = "own_names"
+    benchmarks = {names}
+
+@pytest.mark.eyechart(protocol=Own)
+def test_mine(eye_case):
+    pass
+"""
+
+
+def test_a_mark_without_names_has_the_benchmarks_of_its_protocol(world: Any) -> None:
+    (world.folder / "data" / "mine" / "val" / "cats").mkdir(parents=True)
+    (world.folder / "test_mine.py").write_text(NAMED.format(names=("toybox", "*")))
+    result = world.call("test_mine.py", "--collect-only", "-q", "--eye-data=data", "--eye-model=timm[resnet18]")
+    assert combinations(result) == {"toybox timm[resnet18]", "mine timm[resnet18]"}
+
+
+def test_a_protocol_without_benchmarks_needs_their_names_in_the_mark(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(NAMED.format(names=()))
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*test_mine: neither @pytest.mark.eyechart nor the protocol own_names names a*"])
 
 
 def test_a_benchmark_that_asks_for_no_known_data_is_no_case(pytester: pytest.Pytester) -> None:

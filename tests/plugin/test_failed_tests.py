@@ -13,12 +13,10 @@ pytestmark = pytest.mark.deep
 OWN = """
 import pytest
 
-from eyechart.classification.metrics.class_estimates import top1, top5
-
 @pytest.mark.eyechart("imagenet", protocol="supervised")
 def test_own(eye_case, evaluate):
     {before}
-    evaluate(top1, top5)
+    evaluate()
     {after}
 """
 ASSERTION = 'assert eye_case.split != "tiny", "too low"'

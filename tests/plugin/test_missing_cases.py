@@ -15,11 +15,9 @@ ABSENT = 11
 OWN = """
 import pytest
 
-from eyechart.classification.metrics.class_estimates import top1, top5
-
 @pytest.mark.eyechart("imagenet", protocol="replay")
 def test_kept(evaluate):
-    evaluate(top1, top5)
+    evaluate()
 """
 CASE = "imagenet/tiny2/replay[path=a.csv] (replay)"
 GONE = f"{CASE} is in the baseline kept/"

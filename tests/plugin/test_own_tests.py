@@ -13,11 +13,9 @@ pytestmark = pytest.mark.deep
 OWN = """
 import pytest
 
-from eyechart.classification.metrics.class_estimates import top1, top5
-
 @pytest.mark.eyechart("imagenet", protocol="supervised")
 def test_all(evaluate):
-    evaluate(top1, top5)
+    evaluate()
 """
 TWO = f"{OWN}\ntest_again = test_all\n"
 PARAMETRIZED = OWN.replace("\n@", '\n@pytest.mark.parametrize("least", ["low", "high"])\n@').replace(
@@ -122,6 +120,8 @@ class Turned(Protocol):
 
     name = "{name}"
     requires = ("classifier",)
+    benchmarks = ("imagenet", "*")
+    metrics = (top1,)
     options = (Option("sign", "what scores are multiplied with", "-1"),)
 
     def predict(self, context):
@@ -129,9 +129,9 @@ class Turned(Protocol):
         sign = int(context.options["sign"])
         return replace(found, scores=sign * found.scores, targets=Targets.from_context(context))
 
-@pytest.mark.eyechart("imagenet", protocol=Turned)
+@pytest.mark.eyechart(protocol=Turned)
 def test_turned(evaluate):
-    (accuracy, *_) = evaluate(top1)
+    (accuracy, *_) = evaluate()
     assert accuracy.value < 0.5
 """
 
@@ -141,10 +141,13 @@ def test_a_protocol_in_a_test_file_needs_no_registration(
     world: Any, write_test: Callable[..., None], workers: str
 ) -> None:
     write_test(test_own=OWN_PROTOCOL.format(name="turned"))
-    run_own(world, "-k", "tiny/", workers)
+    run_own(world, "-k", "tiny/", workers, HELD, "--eye-update-baseline")
     (record,) = world.records
     assert (record["protocol"], record["variant"]["sign"]) == ("turned", "-1")
     assert record["case"] == "imagenet/tiny/tinyclass[]@test=test_own.py::test_turned"
+    said = run_own(world, "-k", "tiny/", workers, HELD)
+    assert "gate: 1 number compared" in said
+    assert "was not run" not in said  # its protocol is a class, and its case is known by the name of the protocol
 
 
 def test_a_protocol_with_the_name_of_another_is_refused(world: Any, write_test: Callable[..., None]) -> None:
@@ -158,7 +161,6 @@ from dataclasses import fields
 
 import pytest
 
-from eyechart.classification.metrics.class_estimates import top1
 from eyechart.classification.answers.class_predictions import ClassPredictions
 from eyechart.classification.protocols.supervised import Supervised
 
@@ -174,9 +176,9 @@ class Short(Supervised):
         found = super().predict(context)
         return Own(**{field.name: getattr(found, field.name) for field in fields(found)})
 
-@pytest.mark.eyechart("imagenet", protocol=Short)
+@pytest.mark.eyechart(protocol=Short)
 def test_short(evaluate):
-    evaluate(top1)
+    evaluate()
 """
 
 

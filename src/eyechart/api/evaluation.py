@@ -4,30 +4,25 @@ import dataclasses
 import sys
 import time
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import cache
-from importlib import import_module
 from pathlib import Path
-from pkgutil import walk_packages
 from typing import Any, Unpack
 
 from msgspec.structs import replace
 from tqdm import tqdm
 
-import eyechart.benchmarks
 from eyechart.api.run_tables import EvaluationRun
 from eyechart.api.settings import RunSettings, complete_settings
-from eyechart.classification.answers.class_predictions import ClassPredictions
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.dataset.limits import Limit, parse_limit
 from eyechart.data.discovery import find_split
 from eyechart.data.labels.label_files import LabelsOption
 from eyechart.data.readers.in_memory import open_in_memory
 from eyechart.data.splits.open_split import open_split
+from eyechart.data.splits.registry import includes_benchmark
 from eyechart.errors import ModelError, SpecError, ToleranceError, UnavailableError
-from eyechart.evaluation.evaluate import Evaluate
 from eyechart.evaluation.session import Session
 from eyechart.evaluation.settings import Case, Settings
 from eyechart.files.folders import run_name
@@ -50,7 +45,6 @@ KNN_HINT = (
     "knn[my_module:MyEncoder[],support=BENCHMARK/SPLIT]. "
 )
 IN_MEMORY = "data/in-memory"  # the name of data without one
-Benchmark = Callable[[Evaluate[Any]], object]
 
 
 @dataclass(frozen=True)
@@ -97,8 +91,10 @@ def evaluate(
         data: The name of a split (`imagenet/sample`), a folder with a folder of images for each class, a DataFrame with
             the columns `path` and `label`, a `datasets.Dataset`, or a torch data set of (image, label) with `classes`,
             or with `class_names` here.
-        protocol: One or several names, or a class; by default all that suit the model and the data.
-        metrics: Metrics instead of those of the packaged benchmark.
+        protocol: One or several names, or a class; by default all that suit the model and have the data's benchmark
+            among theirs.
+        metrics: Metrics beside those of the protocol, as functions from predictions to estimates or to a value for each
+            image.
         options: Options of the protocol (`{"epochs": 3}`), of several ones as `{"multiple_choice.epochs": 3}`.
         name: The name of the model in cases.
         identity: What distinguishes a model in memory from others, such as "clip-ft-epoch3". Later calls use its stored
@@ -220,7 +216,8 @@ def _plan_cases(
     chosen = names or [
         name
         for name in protocol_targets()
-        if name in _benchmark_functions(split[0]) and get_protocol(name).supports(subject.capabilities)
+        if includes_benchmark(get_protocol(name).benchmarks, split[0])
+        and get_protocol(name).supports(subject.capabilities)
     ]
     cases: list[Case] = []
     for word in chosen:
@@ -288,7 +285,7 @@ def run_cases(
             with _show_progress(str(case), shown=progress) as report:
                 run = session.evaluate(case, folder.path, report)
                 try:
-                    _compute_metrics(run, case, metrics)
+                    run(*metrics)
                 except UnavailableError as error:
                     if required:
                         raise
@@ -320,36 +317,6 @@ def _describe_interruption(session: Session, cases: Sequence[Case]) -> str:
     kept = f"eyechart: answers so far are kept in {session.settings.store}: the same call goes on"
     is_memory = any(case.model.backend == BACKEND for case in cases)
     return f"{kept}, if it has identity=… for the model in memory" if is_memory else kept
-
-
-def _compute_metrics(run: Evaluate[Any], case: Case, metrics: Sequence[Metric[Any]]) -> None:
-    """Compute the given metrics, or those of the protocol, or of the packaged benchmark with such predictions."""
-    own, known = metrics or get_protocol(case.protocol).metrics, _benchmark_functions(case.benchmark)
-    if own:
-        run(*own)
-    elif case.protocol in known:
-        known[case.protocol](run)
-    elif isinstance(run.predictions, ClassPredictions) and "replay" in known:
-        known["replay"](run)  # whose metrics need classes alone
-    else:
-        raise SpecError(
-            f"No packaged benchmark has the protocol {case.protocol} on {case.benchmark}. Give metrics=[…], functions "
-            f"from predictions to estimates, or the class of the protocol a tuple `metrics` of them."
-        )
-
-
-@cache
-def _benchmark_functions(benchmark: str) -> Mapping[str, Benchmark]:
-    """Return the packaged test function of each protocol for a benchmark: it names the metrics."""
-    functions: dict[str, Benchmark] = {}
-    package = eyechart.benchmarks
-    for module in walk_packages(package.__path__, f"{package.__name__}."):
-        if module.name.rpartition(".")[2].startswith("test_"):
-            for function in vars(import_module(module.name)).values():
-                for mark in getattr(function, "pytestmark", ()):
-                    if mark.name == "eyechart" and {benchmark, "*"} & {*mark.args}:
-                        functions.setdefault(mark.kwargs["protocol"], function)
-    return functions
 
 
 @contextmanager

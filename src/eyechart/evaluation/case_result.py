@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -64,7 +64,7 @@ class CaseResult(Generic[P]):
     ) -> None:
         self.case, self.settings, self.dataset, self.identity = case, settings, dataset, identity
         self.protocol, self.predictions, self.run = protocol, predictions, run
-        self.estimates: list[Estimate] = []
+        self.computed: list[tuple[Metric[P], tuple[Estimate, ...]]] = []
         self.loads = 0
         self.stop = ""  # why not all images were asked
         self.note = ""
@@ -74,23 +74,43 @@ class CaseResult(Generic[P]):
         self.answer_counts = AnswerCounts()
         self.results: StoredResults | None = None  # of resampling, cached
 
+    @property
+    def estimates(self) -> list[Estimate]:
+        """The estimates of all metrics that were added, in order."""
+        return [estimate for _, estimates in self.computed for estimate in estimates]
+
     def add(self, metrics: Iterable[Metric[P]]) -> tuple[Estimate, ...]:
-        """Compute metrics from the predictions, add their estimates and return them."""
+        """Return the estimates of metrics; each metric is computed from the predictions and added once."""
         keep_freed_memory()  # metrics and resamples allocate an array of all images again and again
-        new: list[Estimate] = []
         with use_results(self.results):
-            for metric in metrics:
-                values = metric(self.predictions)
-                new.extend([self.mean_estimate(metric, values)] if isinstance(values, np.ndarray) else values)
-        self.estimates.extend(new)
-        return tuple(new)
+            return tuple(estimate for metric in metrics for estimate in self.compute(metric))
+
+    def compute(self, metric: Metric[P]) -> tuple[Estimate, ...]:
+        """Return the estimates of a metric, computed at its first call.
+
+        Raises ReportError if another metric has an estimate of the same name, labels, subset, level and prompt.
+        """
+        for known, estimates in self.computed:
+            if known is metric or (isinstance(known, Hashable) and known == metric):
+                return estimates
+        values = metric(self.predictions)
+        new = (self.mean_estimate(metric, values),) if isinstance(values, np.ndarray) else tuple(values)
+        for known, estimates in self.computed:
+            for shared in {estimate.key for estimate in estimates} & {estimate.key for estimate in new}:
+                raise ReportError(
+                    f"Two metrics of the case {self.case} ({self.case.protocol}), {metric_name(known)} and "
+                    f"{metric_name(metric)}, both have the estimate {' '.join(filter(None, shared))}. Rename one: give "
+                    "the estimate, or the function that returns values, another name."
+                )
+        self.computed.append((metric, new))
+        return new
 
     def mean_estimate(self, metric: Metric[P], values: Floats) -> Estimate:
         """Return the mean of a metric's values per image (n,), NaN for an image that does not count; higher is better.
 
         Raises ReportError for another shape.
         """
-        name, images = getattr(metric, "__name__", type(metric).__name__), len(self.predictions.keys)
+        name, images = metric_name(metric), len(self.predictions.keys)
         if values.shape != (images,):
             raise ReportError(
                 f"The metric {name} returned values of shape {values.shape}. "
@@ -285,6 +305,15 @@ class CaseResult(Generic[P]):
         (self.run / path).parent.mkdir(parents=True, exist_ok=True)
         write_atomic(self.run / path, content)
         return File(path=path, sha256=sha256(content).hexdigest())
+
+
+def metric_name(metric: Metric[Any]) -> str:
+    """Return the name of a metric: that of its function, or of the class of an object that is called.
+
+    >>> metric_name(max), metric_name(partial(max, 1))
+    ('max', 'partial')
+    """
+    return str(getattr(metric, "__name__", type(metric).__name__))
 
 
 def _model_settings(identity: Identity) -> dict[str, str]:

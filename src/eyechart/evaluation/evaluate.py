@@ -11,7 +11,7 @@ from eyechart.data.dataset.limits import Limit
 from eyechart.data.imagenet.names import has_imagenet_classes
 from eyechart.data.labels.class_names import VOCABULARIES, load_class_names
 from eyechart.data.labels.equivalences import LabelPolicy, equivalent_pairs
-from eyechart.errors import MissingAnswersError, ModelError, UnavailableError
+from eyechart.errors import MissingAnswersError, ModelError, SpecError, UnavailableError
 from eyechart.evaluation.case_result import CaseResult
 from eyechart.evaluation.settings import Case, Settings
 from eyechart.evaluation.stored_draws import StoredResults, results_path
@@ -39,10 +39,10 @@ class _MakeContexts(typing.Protocol):
 
 
 class Evaluate(Generic[P]):
-    """Evaluates one case. Call it with metrics, which are functions from predictions to estimates.
+    """Evaluates one case. A call computes the metrics of the protocol, and further metrics that are passed.
 
     The first call computes the predictions; later calls use them again. With a sequential test, the first metric of the
-    first call decides how many images are asked.
+    protocol decides how many images are asked, or the first one that is passed if the protocol has none.
     """
 
     def __init__(
@@ -60,24 +60,33 @@ class Evaluate(Generic[P]):
         self.result: CaseResult[P] | None = None
 
     def __call__(self, *metrics: Metric[P]) -> tuple[Estimate, ...]:
-        """Compute metrics, add their estimates to the record and return them.
+        """Compute the metrics of the protocol and those that are passed, each once, and add them to the record.
 
         Args:
             metrics: Functions from predictions to estimates, or to a value (n,) for each image, whose mean is then the
                 estimate.
 
         Returns:
-            The estimates of all metrics, in order.
+            The estimates of the metrics that are passed, in order; without any, those of the protocol.
 
         Raises:
+            SpecError: If the protocol has no metrics, and none are passed.
             UnavailableError: If the case must be skipped.
             AbsentError: If data are missing.
         """
-        if self.result is None and self.test and metrics:
-            self.result = self.ask_in_blocks(self.test, metrics[0])
+        known = (*self.protocol.metrics, *metrics)
+        if not known:
+            raise SpecError(
+                f"The protocol {self.protocol.name} has no metrics, and none are passed. Give its class a tuple "
+                "`metrics` of functions from predictions to estimates, or pass such functions: evaluate(my_metric) in "
+                "a test, metrics=[my_metric] in eyechart.evaluate."
+            )
+        if self.result is None and self.test:
+            self.result = self.ask_in_blocks(self.test, known[0])
         result = self.get_result()
         with span("score"):
-            return result.add(metrics)
+            estimates = result.add(known)
+            return result.add(metrics) if metrics else estimates
 
     def ask_in_blocks(self, test: SequentialTest, primary: Metric[P]) -> CaseResult[P]:
         """Return the result on the first blocks of images that decide the test, or on all images.
@@ -92,7 +101,7 @@ class Evaluate(Generic[P]):
             result.loads = loads = loads + result.loads
             result.add([primary])
             evidence = result.make_evidence(result.estimates, {})
-            result.estimates.clear()
+            result.computed.clear()
             if count < size and (reason := test.decide(evidence)):
                 result.stop = f"stopped after {count:,} of {size:,} images, which show {reason} (--eye-sequential)"
                 break

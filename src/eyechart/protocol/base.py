@@ -3,11 +3,12 @@
     Dataset → Protocol → requests → Runner → responses → Predictions → metrics → Estimates → record
 
 A protocol is a class with one required method, `predict`. Its predictions define the sample table of the record. A
-metric is a function from predictions to estimates. A benchmark function names the protocol and the metrics:
+metric is a function from predictions to estimates. The class names the benchmarks that it is for and its metrics, so
+that a benchmark function only names the protocol:
 
-    @pytest.mark.eyechart("imagenet", protocol="closed_world")
-    def test_closed_world(evaluate: Evaluate[Classification]) -> None:
-        evaluate(top1, mean_per_class_recall)
+    @pytest.mark.eyechart(protocol="closed_world")
+    def test_closed_world(evaluate: Evaluate[Any]) -> None:
+        evaluate()
 """
 
 from abc import ABC, abstractmethod
@@ -106,7 +107,9 @@ class Protocol(ABC, Generic[P]):
     `requires` are capabilities of models; one of them is sufficient. `replays` is the value of `of` in
     `replay[…,of=…]` by which a file of completions declares that it answers this protocol, "" if there is none.
     `options` are declared here and set with `--eye-set`. `source` is the publication that defines the protocol.
-    `metrics` are computed by `eyechart.evaluate` if no others are given; under pytest the test function names them.
+    `benchmarks` are the names of the benchmarks that it is for: a test function makes a case for each split of these
+    unless it names others, and `eyechart.evaluate` chooses it for them. "*" stands for every benchmark that is not
+    packaged. `metrics` are computed for every case; the first one is the primary one, which a sequential test is about.
     `prompt_kinds` are the kinds of question that the prompts of a case ask, in the order of its variant; () where
     all prompts ask the same.
 
@@ -122,6 +125,7 @@ class Protocol(ABC, Generic[P]):
     replays: ClassVar[str] = ""
     options: ClassVar[tuple[Option, ...]] = ()
     source: ClassVar[str] = ""
+    benchmarks: ClassVar[tuple[str, ...]] = ()
     metrics: "ClassVar[tuple[Metric[Any], ...]]" = ()
     prompt_kinds: ClassVar[tuple[str, ...]] = ()
     summary: ClassVar[str] = ""

@@ -212,7 +212,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     limit: Annotated[int | str | None, doc("Value of --eye-limit: a number, or N/class; null for all images.")]
     seed: Annotated[int, doc("Value of --eye-seed.")]
     outcomes: Annotated[OutcomeCounts, doc("Number of answers of each outcome.")]
-    metrics: Annotated[tuple[Metric, ...], doc("Metrics in the order of the benchmark function, then `answered`.")]
+    metrics: Annotated[tuple[Metric, ...], doc("Metrics of the protocol, then those of the test, then `answered`.")]
     reported: Annotated[Reported | None, doc("Published value, null if none is known.")] = None
     usage: Annotated[UsageRecord | None, doc("Requests and tokens, null for a model without text requests.")] = None
     predictions: Annotated[File | None, doc("Sample table, a csv file; docs/samples.md describes its columns.")] = None

@@ -16,14 +16,15 @@ from eyechart.data.index.file_index import whole_file_source
 from eyechart.evaluation.settings import Case
 from eyechart.models.spec import parse_spec
 from eyechart.models.types import Identity, Usage
+from eyechart.realbirdid.answers.abstention_predictions import AbstentionPredictions
 from eyechart.realbirdid.answers.abstention_reasons import ANSWERED, CHOICES
 from eyechart.realbirdid.answers.prompt_sets import PromptSet
+from eyechart.realbirdid.answers.species_predictions import SpeciesPredictions
 from eyechart.realbirdid.answers.species_summary import summarise
 from eyechart.realbirdid.data.observations import REASONS, Observations
 from eyechart.realbirdid.data.taxonomy import Taxonomy
-from eyechart.realbirdid.protocols.abstention import AbstentionPredictions
 from eyechart.realbirdid.protocols.flat_list import FlatListPredictions, top_names
-from eyechart.realbirdid.protocols.species import SpeciesPredictions, probability_reader
+from eyechart.realbirdid.protocols.species import probability_reader
 from eyechart.reports.figures.registry import figure_drawers, matplotlib_defaults
 from eyechart.reports.runs import Runs, load
 from eyechart.reports.tables.registry import names_by_number

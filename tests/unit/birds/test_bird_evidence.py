@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from eyechart.protocol.registry import get_protocol
+from eyechart.realbirdid.answers.species_predictions import RangeViews
 from eyechart.realbirdid.metrics.shares import bootstrap_weights
 from eyechart.realbirdid.protocols.flat_list import flat_list_accuracies
-from eyechart.realbirdid.protocols.species import RangeViews
 from eyechart.realbirdid.statistics.abstention_tradeoff import ua_a
 from eyechart.realbirdid.statistics.information_gain import information_gain
 from eyechart.results.estimates import Estimate
@@ -132,11 +133,11 @@ def level(view: Any, rows: Any, index: int) -> tuple[Any, Any, Any]:
 
 @pytest.mark.parametrize("labels", ["all species", "eligible", "range"])
 def test_draws_are_the_numbers_of_birds_written_down_as_often_as_they_are_drawn(
-    subtests: Any, world: Any, benchmark_metrics: Any, labels: str
+    subtests: Any, world: Any, labels: str
 ) -> None:
     predictions = replace(world.found(world.comparing()), seed=3)
     views = RangeViews(predictions)
-    estimates = [each for metric in benchmark_metrics("species") for each in metric(predictions)]
+    estimates = [each for metric in get_protocol("species").metrics for each in metric(predictions)]
     samples = [np.repeat(np.arange(22), counts) for counts in bootstrap_weights(world.seen, 3)][:20]
     told = [rows[views[labels].answered[rows]] for rows in samples]
     for (name, category), area in AREAS.items():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from eyechart.errors import VocabularyError
+from eyechart.realbirdid.answers.species_predictions import ALL, RANGE
 from eyechart.realbirdid.data.observations import Observations
 from eyechart.realbirdid.protocols.flat_list import (
     UNANSWERED,
@@ -16,7 +17,6 @@ from eyechart.realbirdid.protocols.flat_list import (
     row_maxima,
     top_names,
 )
-from eyechart.realbirdid.protocols.species import ALL, RANGE
 from eyechart.results.sample_table import SHARED_COLUMNS
 
 LABELS = ("all species", "eligible", "range")

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from eyechart.models.spec import parse_spec
+from eyechart.realbirdid.answers.species_predictions import ALL, RANGE, SpeciesPredictions
 from eyechart.realbirdid.protocols.name_scores import score_names, softmax
-from eyechart.realbirdid.protocols.species import ALL, RANGE, SpeciesPredictions, probability_reader
+from eyechart.realbirdid.protocols.species import probability_reader
 from eyechart.realbirdid.protocols.species_replay import SpeciesReplay
 
 LISTED = (0, 1, 2, 4, 6, 7, 9, 10, 11, 13, 14, 15, 17, 18, 19, 20)  # birds with a location and a list

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.realbirdid.protocols.species import RangeViews, criterion_name
+from eyechart.realbirdid.answers.species_predictions import RangeViews, criterion_name
 
 BROKEN = frozenset({1, 15})
 LISTED = (0, 2, 4, 6, 7, 9, 10, 11, 13, 14, 17, 18, 19, 20)

@@ -9,6 +9,7 @@ import pytest
 
 from eyechart.errors import DataError
 from eyechart.models.types import Answer, Identity
+from eyechart.realbirdid.answers.abstention_predictions import AbstentionPredictions
 from eyechart.realbirdid.answers.abstention_reasons import CHOICES
 from eyechart.realbirdid.metrics.abstention_estimates import (
     abstention_rates,
@@ -16,7 +17,7 @@ from eyechart.realbirdid.metrics.abstention_estimates import (
     prompt_effects,
     sd_interval,
 )
-from eyechart.realbirdid.protocols.abstention import Abstention, AbstentionPredictions
+from eyechart.realbirdid.protocols.abstention import Abstention
 from eyechart.realbirdid.protocols.free_form import FreeForm
 from eyechart.realbirdid.statistics.cochran import cochran_q
 from eyechart.results.records import Metric

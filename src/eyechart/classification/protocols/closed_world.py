@@ -4,9 +4,6 @@ If a response ended at the token limit, a name counts if its JSON value or its l
 also be a name of the list. Other names are truncated.
 """
 
-from collections.abc import Mapping
-
-from eyechart.classification.answers.class_lists import shown_class_list
 from eyechart.classification.answers.class_mapping import map_to_classes
 from eyechart.classification.answers.class_predictions import (
     Classification,
@@ -23,6 +20,15 @@ from eyechart.classification.answers.image_batches import (
     wants_json,
 )
 from eyechart.classification.answers.out_of_prompt import match_exactly, out_of_prompt_kinds
+from eyechart.classification.metrics.class_estimates import (
+    answer_log_probability,
+    label_agreement,
+    mean_per_class_recall,
+    out_of_prompt,
+    strict_top1,
+    top1,
+)
+from eyechart.classification.protocols.lists_classes import ListsClasses
 from eyechart.classification.protocols.posterior import predict_constrained
 from eyechart.classification.protocols.text_options import (
     ANSWER,
@@ -33,12 +39,11 @@ from eyechart.classification.protocols.text_options import (
     unused_options,
 )
 from eyechart.classification.text_answers import AnswerCollector
-from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.imagenet.names import has_imagenet_classes
 from eyechart.data.labels.class_names import load_class_names
 from eyechart.models.types import Usage
 from eyechart.parsers import class_name, compat, json_answers, number
-from eyechart.protocol.base import Protocol
+from eyechart.protocol.base import P
 from eyechart.protocol.context import Context, ask, missing_scores_reason
 from eyechart.protocol.options import OptionValues
 from eyechart.protocol.prompts import Prompt
@@ -46,17 +51,14 @@ from eyechart.protocol.prompts import Prompt
 NONE = -1
 
 
-class ClosedWorld(Protocol[Classification]):
-    """The prompt lists all class names. An answer that is none of them is out of the prompt and counts as wrong."""
+class _ClosedWorld(ListsClasses[P]):
+    """What both protocols share: the prompt, its options, and the metrics of the answers."""
 
-    name = "closed_world"
-    summary = "The model sees the image and the list of all class names, and answers with one of them in text."
-    short_name = "CW"
-    order = 1
     source = "arXiv 2603.06578"
     requires = ("generator",)
     replays = "closed_world"
-    options = (ANSWER, *REQUEST_OPTIONS, EPOCHS)
+    benchmarks = ("imagenet", "toybox", "*")
+    metrics = (top1, strict_top1, mean_per_class_recall, out_of_prompt, label_agreement, answer_log_probability)
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:
         """Return the options that have no effect together with the others."""
@@ -70,9 +72,15 @@ class ClosedWorld(Protocol[Classification]):
         """Return why the model cannot score names, "" if it can or need not."""
         return missing_scores_reason(context) if context.options["answer"] == "constrained" else ""
 
-    def prompt_slots(self, text: str, variant: Mapping[str, str], dataset: Dataset | None) -> dict[str, str]:
-        """Return the list of class names."""
-        return shown_class_list(text, variant, dataset)
+
+class ClosedWorld(_ClosedWorld[Classification]):
+    """The prompt lists all class names. An answer that is none of them is out of the prompt and counts as wrong."""
+
+    name = "closed_world"
+    summary = "The model sees the image and the list of all class names, and answers with one of them in text."
+    short_name = "CW"
+    order = 1
+    options = (ANSWER, *REQUEST_OPTIONS, EPOCHS)
 
     def predict(self, context: Context) -> Classification:
         """Predict the class of every image, in as many epochs as requested."""
@@ -92,33 +100,14 @@ def _predict_epoch(context: Context, number: int) -> ClassPredictions:
     )
 
 
-class ClosedWorldPlus(Protocol[ClassPredictions]):
+class ClosedWorldPlus(_ClosedWorld[ClassPredictions]):
     """CW+: the answers of the closed world, with those out of the prompt mapped to the nearest class."""
 
     name = "closed_world_plus"
     summary = "As closed world; an answer outside of the list is mapped to the nearest class."
     short_name = "CW+"
     order = 2
-    source = "arXiv 2603.06578"
-    requires = ("generator",)
-    replays = "closed_world"
     options = (ANSWER, *REQUEST_OPTIONS, *MAPPED)
-
-    def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:
-        """Return the options that have no effect together with the others."""
-        return unused_options(options, replayed=replayed)
-
-    def is_valid(self, options: OptionValues) -> bool:
-        """Return whether the options can be combined."""
-        return is_valid(options)
-
-    def unavailable(self, context: Context) -> str:
-        """Return why the model cannot score names, "" if it can or need not."""
-        return missing_scores_reason(context) if context.options["answer"] == "constrained" else ""
-
-    def prompt_slots(self, text: str, variant: Mapping[str, str], dataset: Dataset | None) -> dict[str, str]:
-        """Return the list of class names."""
-        return shown_class_list(text, variant, dataset)
 
     def predict(self, context: Context) -> ClassPredictions:
         """Return the predictions of the closed world, with answers out of the prompt mapped to classes."""

@@ -14,6 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.classification.answers.class_predictions import ClassPredictions, Targets, make_predictions
+from eyechart.classification.metrics.class_estimates import (
+    label_agreement,
+    mean_per_class_recall,
+    proper_scores,
+    top1,
+    top5,
+)
 from eyechart.classification.protocols.nearest import SelectedRows, Vectors, find_nearest
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import DataError, SpecError
@@ -109,6 +116,8 @@ class KNearestNeighbours(Protocol[ClassPredictions]):
     task_type = "knn_classification"
     score_name = "votes"
     requires = ("neighbours",)
+    benchmarks = ("imagenet", "*")
+    metrics = (top1, top5, mean_per_class_recall, label_agreement, proper_scores)
 
     def unavailable(self, context: Context) -> str:
         """Return that a split cannot be its own support, "" if it is another split."""

@@ -13,6 +13,7 @@ from string import ascii_uppercase
 from typing import Literal
 
 from eyechart.classification.answers.class_predictions import ClassPredictions, EpochPredictions, Targets
+from eyechart.classification.metrics.class_estimates import label_agreement, mean_per_class_recall, strict_top1, top1
 from eyechart.classification.protocols.distractors import Neighbours, hard_distractors
 from eyechart.classification.protocols.text_options import (
     DISTRACTORS,
@@ -221,6 +222,8 @@ class MillMCQ(Protocol[ClassPredictions]):
     requires = ("generator",)
     replays = "mcq"
     options = (PARSER, MAX_TOKENS)
+    benchmarks = ("imagenet", "toybox", "*")
+    metrics = (top1, strict_top1, mean_per_class_recall, label_agreement)
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:
         """Return the options that have no effect together with the others."""
@@ -315,6 +318,8 @@ class MultipleChoice(Protocol[EpochPredictions]):
     source = "arXiv 2603.06578, Table 19"
     requires = ("generator",)
     options = (SETTING, REDRAWN_EPOCHS, DISTRACTORS, TEXT_ENCODER, PROMPT, PARSER, MAX_TOKENS)
+    benchmarks = ("imagenet", "toybox", "*")
+    metrics = (top1,)
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:
         """Return the options that have no effect together with the others."""

@@ -7,6 +7,7 @@ truncated, since their beginning may name another class.
 from eyechart.classification.answers.class_mapping import map_to_classes
 from eyechart.classification.answers.class_predictions import ClassPredictions
 from eyechart.classification.answers.image_batches import build_requests, split_by_image, wants_json
+from eyechart.classification.metrics.class_estimates import label_agreement, mean_per_class_recall, strict_top1, top1
 from eyechart.classification.protocols.text_options import MAPPED, REQUEST_OPTIONS, is_valid, unused_options
 from eyechart.classification.text_answers import AnswerCollector
 from eyechart.parsers import json_answers
@@ -27,6 +28,8 @@ class OpenWorld(Protocol[ClassPredictions]):
     requires = ("generator",)
     replays = "open_world"
     options = (*REQUEST_OPTIONS, *MAPPED)
+    benchmarks = ("imagenet", "toybox", "*")
+    metrics = (top1, strict_top1, mean_per_class_recall, label_agreement)
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:
         """Return the options that have no effect together with the others."""

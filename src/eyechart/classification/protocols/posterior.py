@@ -1,11 +1,9 @@
 """The exact posterior of a language model over class names, and the name with the highest probability."""
 
 import json
-from collections.abc import Mapping
 
 import numpy as np
 
-from eyechart.classification.answers.class_lists import shown_class_list
 from eyechart.classification.answers.class_predictions import ClassPredictions, Targets
 from eyechart.classification.answers.image_batches import (
     closed_world_prompt,
@@ -13,20 +11,27 @@ from eyechart.classification.answers.image_batches import (
     request_parts,
     wants_json,
 )
+from eyechart.classification.metrics.class_estimates import (
+    confidence,
+    label_agreement,
+    mean_per_class_recall,
+    proper_scores,
+    top1,
+    top5,
+)
+from eyechart.classification.protocols.lists_classes import ListsClasses
 from eyechart.classification.text_answers import AnswerCollector
-from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import ModelError, SpecError
 from eyechart.inference.requests.row_requests import BestChoice, ScoreChoices
 from eyechart.inference.store.arrays import CachedArray
 from eyechart.models.registry import SCORERS, scoring_obstacle
 from eyechart.models.types import Scorer, Usage
-from eyechart.protocol.base import Protocol
 from eyechart.protocol.context import Context, missing_scores_reason
 from eyechart.protocol.options import PROMPT
 from eyechart.protocol.prompts import Prompt
 
 
-class Posterior(Protocol[ClassPredictions]):
+class Posterior(ListsClasses[ClassPredictions]):
     """The log-probability of every class name as the complete answer to the prompt of the closed world."""
 
     name = "posterior"
@@ -34,14 +39,12 @@ class Posterior(Protocol[ClassPredictions]):
     score_name = "log p"
     requires = ("scorer",)
     options = (PROMPT,)
+    benchmarks = ("imagenet", "toybox", "*")
+    metrics = (top1, top5, mean_per_class_recall, confidence, label_agreement, proper_scores)
 
     def unavailable(self, context: Context) -> str:
         """Return why the model has no log-probabilities, "" if it has them."""
         return missing_scores_reason(context)
-
-    def prompt_slots(self, text: str, variant: Mapping[str, str], dataset: Dataset | None) -> dict[str, str]:
-        """Return the list of class names."""
-        return shown_class_list(text, variant, dataset)
 
     def predict(self, context: Context) -> ClassPredictions:
         """Score every class name, given the image and the prompt."""

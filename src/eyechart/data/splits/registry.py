@@ -9,7 +9,7 @@ A package registers a data set, in whatever format, with an entry point that nam
 The object of a format that users have below their data root also has `recognises`, `open_folder` and `expected`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint
@@ -21,7 +21,7 @@ from eyechart.errors import DataError
 from eyechart.files.installed import find_entry_points, is_own
 
 GROUP = "eyechart.datasets"
-ANY = "*"  # in the mark of a test function: every benchmark of the data root that is not packaged
+ANY = "*"  # among names of benchmarks: every benchmark of the data root that is not packaged
 
 
 @dataclass(frozen=True)
@@ -131,6 +131,15 @@ def packaged_benchmarks() -> tuple[str, ...]:
     (True, False)
     """
     return tuple(name for name, point in _points().items() if is_own(point))
+
+
+def includes_benchmark(names: Collection[str], benchmark: str) -> bool:
+    """Return whether names of benchmarks include one: by its name, or by "*" if it is not packaged.
+
+    >>> [includes_benchmark(("imagenet", "*"), name) for name in ("imagenet", "toybox", "pets")]
+    [True, False, True]
+    """
+    return benchmark in names or (ANY in names and benchmark not in packaged_benchmarks())
 
 
 def folder_sources() -> Mapping[str, FolderSource]:

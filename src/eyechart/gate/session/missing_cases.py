@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from unicodedata import normalize
 
-from eyechart.data.splits.registry import ANY, packaged_benchmarks
+from eyechart.data.splits.registry import includes_benchmark
 from eyechart.messages.plurals import count_of
 from eyechart.results.evidence import Evidence
 
@@ -34,8 +34,7 @@ class CaseFunction:
 
     def requests(self, evidence: Evidence, test: str) -> bool:
         """Return whether the function requests a case if its split and model exist; `test` is that of the case."""
-        benchmark = evidence.case.partition("/")[0]
-        suits = benchmark in self.benchmarks or (ANY in self.benchmarks and benchmark not in packaged_benchmarks())
+        suits = includes_benchmark(self.benchmarks, evidence.case.partition("/")[0])
         packaged = not self.test and (not test or test.endswith(f"::{self.name}"))
         own = bool(self.test) and self.test == test
         return suits and self.protocol == evidence.protocol and (packaged or own)

@@ -91,36 +91,6 @@ class DetectionPredictions(Predictions):
             yield from histogram_rows(["probability", category, name, 1], shares, np.linspace(0, 1, SHARE_BINS + 1))
 
 
-class Detection(Protocol[DetectionPredictions]):
-    """Evaluates a detector: which pairs it fails on, and how its logits are distributed."""
-
-    name = "detection"
-    summary = "A detector scores every category of the image; pairs that it fails on divide the data."
-    sample_reader = "eyechart.oodbench.protocols.pair_views:read_detection"
-    source = "arXiv 2602.18094"
-    requires = ("encoder", "classifier", "matcher")
-    options = (DETECTOR_TEMPLATES, THRESHOLD)
-
-    def predict(self, context: Context) -> DetectionPredictions:
-        """Compute the logits of every image and category, and flag the failures."""
-        notation, chosen = require_annotation(context.dataset), context.options
-        output = run_detector(
-            context.runner, context.model, context.spec, context.dataset, chosen["detector_templates"]
-        )
-        usable = np.ones(len(context.dataset), np.bool_)
-        usable[[*output.errors]] = False
-        sources = {"names": "split", "templates": output.detector.templates, "source": notation.source}
-        return DetectionPredictions(
-            output=output,
-            flags=flag_failures(output, notation, usable, float(chosen["threshold"])),
-            annotation=notation,
-            usable=usable,
-            keys=context.dataset.keys,
-            names=context.dataset.names,
-            variant={**chosen, **sources},
-        )
-
-
 def flagged_shares(predictions: DetectionPredictions) -> Iterator[Estimate]:
     """Yield the share of pairs that the detector fails on, with intervals clustered by image.
 
@@ -157,6 +127,38 @@ def detection_scores(predictions: DetectionPredictions) -> Iterator[Estimate]:
     categories = np.where(present, np.arange(present.shape[1]), -1)
     counted = predictions.usable & present.any(axis=1) & absent.any(axis=1)
     yield from score_estimates(LABELS, np.where(counted, log_scores(logits, categories), np.nan))
+
+
+class Detection(Protocol[DetectionPredictions]):
+    """Evaluates a detector: which pairs it fails on, and how its logits are distributed."""
+
+    name = "detection"
+    summary = "A detector scores every category of the image; pairs that it fails on divide the data."
+    sample_reader = "eyechart.oodbench.protocols.pair_views:read_detection"
+    source = "arXiv 2602.18094"
+    requires = ("encoder", "classifier", "matcher")
+    options = (DETECTOR_TEMPLATES, THRESHOLD)
+    benchmarks = ("oodbench",)
+    metrics = (flagged_shares, detection_scores)
+
+    def predict(self, context: Context) -> DetectionPredictions:
+        """Compute the logits of every image and category, and flag the failures."""
+        notation, chosen = require_annotation(context.dataset), context.options
+        output = run_detector(
+            context.runner, context.model, context.spec, context.dataset, chosen["detector_templates"]
+        )
+        usable = np.ones(len(context.dataset), np.bool_)
+        usable[[*output.errors]] = False
+        sources = {"names": "split", "templates": output.detector.templates, "source": notation.source}
+        return DetectionPredictions(
+            output=output,
+            flags=flag_failures(output, notation, usable, float(chosen["threshold"])),
+            annotation=notation,
+            usable=usable,
+            keys=context.dataset.keys,
+            names=context.dataset.names,
+            variant={**chosen, **sources},
+        )
 
 
 def bin_edges(values: NDArray[np.float64]) -> NDArray[np.float64]:

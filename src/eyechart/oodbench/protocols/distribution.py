@@ -104,6 +104,23 @@ class DistributionPredictions(Predictions):
                 yield [*shared, side, category, sample.dataset.names[category]]
 
 
+def distribution_distance(predictions: DistributionPredictions) -> Iterator[Estimate]:
+    """Yield the squared maximum mean discrepancy of the two samples, its bounds, and the p-value of the test.
+
+    Source: arXiv 2602.18094, appendix on S-MMD; Gretton et al. 2012, "A Kernel Two-Sample Test".
+    """
+    apart, n = predictions.result, len(predictions.split.indices) + len(predictions.reference.indices)
+    for name, value, interval, method in (
+        ("mmd2", apart.mmd2, apart.ci, "bootstrap"),
+        ("mmd2_tau", apart.tau, None, "half-splits"),
+        ("mmd2_null", apart.null, None, "permutation"),
+        ("mmd2_p", apart.p, None, "permutation"),
+    ):
+        title = f"{APART} MMD² (× 100)" if name == "mmd2" else ""
+        named = partial(Estimate, name=name, labels=LABELS, subset=APART, title=title)
+        yield named(value=value, n=n, interval=interval, method=method)
+
+
 class Distribution(Protocol[DistributionPredictions]):
     """Tests whether the OOD pairs of two splits come from one distribution, in the features of an encoder."""
 
@@ -112,6 +129,8 @@ class Distribution(Protocol[DistributionPredictions]):
     source = "arXiv 2602.18094"
     requires = ("image_encoder",)
     options = (*DIVIDED, REFERENCE)
+    benchmarks = ("oodbench",)
+    metrics = (distribution_distance,)
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:  # noqa: ARG002
         """Return the options that have no effect because the division is read from a file."""
@@ -148,23 +167,6 @@ class Distribution(Protocol[DistributionPredictions]):
             "bandwidth": f"{result.bandwidth:.6g}",
         }
         return DistributionPredictions(here, reference, result, variant)
-
-
-def distribution_distance(predictions: DistributionPredictions) -> Iterator[Estimate]:
-    """Yield the squared maximum mean discrepancy of the two samples, its bounds, and the p-value of the test.
-
-    Source: arXiv 2602.18094, appendix on S-MMD; Gretton et al. 2012, "A Kernel Two-Sample Test".
-    """
-    apart, n = predictions.result, len(predictions.split.indices) + len(predictions.reference.indices)
-    for name, value, interval, method in (
-        ("mmd2", apart.mmd2, apart.ci, "bootstrap"),
-        ("mmd2_tau", apart.tau, None, "half-splits"),
-        ("mmd2_null", apart.null, None, "permutation"),
-        ("mmd2_p", apart.p, None, "permutation"),
-    ):
-        title = f"{APART} MMD² (× 100)" if name == "mmd2" else ""
-        named = partial(Estimate, name=name, labels=LABELS, subset=APART, title=title)
-        yield named(value=value, n=n, interval=interval, method=method)
 
 
 def _image_hashes(dataset: Dataset) -> set[str]:

@@ -21,6 +21,7 @@ from eyechart.oodbench.data.annotation import find_annotation
 from eyechart.oodbench.division.case_division import division_label, load_division
 from eyechart.oodbench.division.division_options import EXISTENCE, IN_A_DIVISION, unused, warnings
 from eyechart.oodbench.division.pairs import Division
+from eyechart.oodbench.metrics.pair_estimates import answer_shares, degradation, yes_no_measures
 from eyechart.parsers.truncation import read_complete_word
 from eyechart.protocol.base import Protocol
 from eyechart.protocol.context import Context
@@ -39,6 +40,8 @@ class Existence(Protocol[ExistencePredictions]):
     requires = ("generator",)
     replays = "existence"
     options = EXISTENCE
+    benchmarks = ("oodbench",)
+    metrics = (yes_no_measures, answer_shares, degradation)
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:
         """Return the options that have no effect because the division, or the answers, are read from a file."""

@@ -22,6 +22,7 @@ from eyechart.oodbench.division.case_division import load_division
 from eyechart.oodbench.division.division_options import DIVIDED, unused, warnings
 from eyechart.oodbench.division.flags import draw_sample
 from eyechart.oodbench.division.pairs import SETS, Division, require_annotation
+from eyechart.oodbench.metrics.pair_estimates import stage_accuracies
 from eyechart.oodbench.protocols.existence import (
     answer_code,
     complete_text,
@@ -105,6 +106,8 @@ class Progression(Protocol[ProgressionPredictions]):
     source = "arXiv 2602.18094"
     requires = ("generator",)
     options = (*DIVIDED, PARSER, MAX_TOKENS)
+    benchmarks = ("oodbench",)
+    metrics = (stage_accuracies,)
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:  # noqa: ARG002
         """Return the options that have no effect because the division is read from a file."""

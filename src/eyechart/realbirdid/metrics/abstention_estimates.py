@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eyechart.realbirdid.answers.abstention_predictions import AbstentionPredictions
 from eyechart.realbirdid.answers.bird_predictions import LABELS
 from eyechart.realbirdid.answers.prompt_sets import prompt_number as numbered
 from eyechart.realbirdid.data.observations import REASONS
 from eyechart.realbirdid.metrics.shares import answerability_strata, proportion
-from eyechart.realbirdid.protocols.abstention import AbstentionPredictions
 from eyechart.realbirdid.statistics.cochran import cochran_q
 from eyechart.results.estimates import Estimate
 from eyechart.results.evidence import RESAMPLES

@@ -11,16 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.realbirdid.metrics.shares import (
-    NO_CLUSTERS,
-    Float64s,
-    Value,
-    bootstrap_weights,
-    estimate,
-    harmonic_mean_estimate,
-    proportion,
-)
-from eyechart.realbirdid.protocols.species import (
+from eyechart.realbirdid.answers.species_predictions import (
     ALL,
     ELIGIBLE,
     RANGE,
@@ -29,6 +20,15 @@ from eyechart.realbirdid.protocols.species import (
     SpeciesPredictions,
     criterion_name,
     metric_title,
+)
+from eyechart.realbirdid.metrics.shares import (
+    NO_CLUSTERS,
+    Float64s,
+    Value,
+    bootstrap_weights,
+    estimate,
+    harmonic_mean_estimate,
+    proportion,
 )
 from eyechart.realbirdid.statistics.abstention_tradeoff import (
     CRITERIA,

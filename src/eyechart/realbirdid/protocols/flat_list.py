@@ -18,6 +18,7 @@ from eyechart.realbirdid.answers.bird_predictions import (
     format_outcomes,
     names_of,
 )
+from eyechart.realbirdid.answers.species_predictions import ALL, ELIGIBLE, PREFIXES, RANGE, metric_title
 from eyechart.realbirdid.data.observations import Observations
 from eyechart.realbirdid.metrics.shares import Float64s, harmonic_mean_estimate, proportion
 from eyechart.realbirdid.protocols.bird_options import SPECIES_NAMES
@@ -29,7 +30,6 @@ from eyechart.realbirdid.protocols.name_scores import (
     softmax,
     species_names,
 )
-from eyechart.realbirdid.protocols.species import ALL, ELIGIBLE, PREFIXES, RANGE, metric_title
 from eyechart.results.estimates import Estimate, score_estimates
 from eyechart.results.records import ANSWERABLE, UNANSWERABLE, OutcomeCounts
 from eyechart.results.sample_table import SHARED_COLUMNS
@@ -85,40 +85,6 @@ class FlatListPredictions(BirdPredictions):
         yield format_outcomes(_correct_answers(self, labels))
 
 
-class FlatList(Protocol[FlatListPredictions]):
-    """Classify over one list of species and genera; a genus is an abstention."""
-
-    name = "flat_list"
-    summary = "The model chooses among the names of species and genera in one list."
-    score_name = "probability"
-    sample_reader = "eyechart.realbirdid.protocols.bird_views:read_flat_list"
-    source = "arXiv 2603.27033, Figure 4"
-    requires = ("encoder", "scorer")
-    options = (SPECIES_NAMES, PROMPT)
-
-    def unavailable(self, context: Context) -> str:
-        """Return why the model has no log-probabilities."""
-        return missing_scores_reason(context)
-
-    def predict(self, context: Context) -> FlatListPredictions:
-        """Score species and genera in one list."""
-        observed = require_observations(context.dataset)
-        names = (*species_names(context), *observed.taxonomy.names[1])
-        check_unique(names)
-        scores = score_names(context, names)
-        return FlatListPredictions(
-            dataset=context.dataset,
-            seed=context.runner.seed,
-            errors=scores.errors,
-            variant={**context.options, "names": context.names_source, **scores.variant},
-            observations=observed,
-            top_names={
-                ALL: top_names(scores.read, observed.nodes),
-                RANGE: top_names(scores.read, observed.nodes, observed),
-            },
-        )
-
-
 def outcomes_by_labels(predictions: FlatListPredictions) -> Iterator[tuple[str, Float64s, Float64s]]:
     """Yield for every label set its name, and per image (n,) whether the answer is correct and whether it abstains."""
     eligible = predictions.observations.eligible
@@ -159,6 +125,42 @@ def flat_list_scores(predictions: FlatListPredictions) -> Iterator[Estimate]:
     """
     scores = log_scores_of_probabilities(predictions.top_names[ALL].of_right)
     yield from score_estimates(ALL, scores, predictions.observations.clusters)
+
+
+class FlatList(Protocol[FlatListPredictions]):
+    """Classify over one list of species and genera; a genus is an abstention."""
+
+    name = "flat_list"
+    summary = "The model chooses among the names of species and genera in one list."
+    score_name = "probability"
+    sample_reader = "eyechart.realbirdid.protocols.bird_views:read_flat_list"
+    source = "arXiv 2603.27033, Figure 4"
+    requires = ("encoder", "scorer")
+    options = (SPECIES_NAMES, PROMPT)
+    benchmarks = ("realbirdid",)
+    metrics = (flat_list_accuracies, flat_list_scores)
+
+    def unavailable(self, context: Context) -> str:
+        """Return why the model has no log-probabilities."""
+        return missing_scores_reason(context)
+
+    def predict(self, context: Context) -> FlatListPredictions:
+        """Score species and genera in one list."""
+        observed = require_observations(context.dataset)
+        names = (*species_names(context), *observed.taxonomy.names[1])
+        check_unique(names)
+        scores = score_names(context, names)
+        return FlatListPredictions(
+            dataset=context.dataset,
+            seed=context.runner.seed,
+            errors=scores.errors,
+            variant={**context.options, "names": context.names_source, **scores.variant},
+            observations=observed,
+            top_names={
+                ALL: top_names(scores.read, observed.nodes),
+                RANGE: top_names(scores.read, observed.nodes, observed),
+            },
+        )
 
 
 def top_names(read: ReadScores, right: NDArray[np.int64], observed: Observations | None = None) -> _TopNames:

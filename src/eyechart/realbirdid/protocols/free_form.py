@@ -141,6 +141,31 @@ class FreeFormPredictions(BirdPredictions):
             yield [*shared, *self.bird_cells(row), *cells]
 
 
+def free_form_accuracies(predictions: FreeFormPredictions) -> Iterator[Estimate]:
+    """Yield accuracy by level, abstention rate, and the harmonic mean; unparsed responses are wrong."""
+    answerable = predictions.observations.answerable
+    sets = (
+        ("acc", ANSWERABLE, "species", predictions.correct, answerable, f"{ANSWERABLE}, species"),
+        ("acc", ANSWERABLE, "genus", predictions.correct_genus, answerable, ""),
+        ("acc", UNANSWERABLE, "genus", predictions.correct_genus, ~answerable, ""),
+        ("acc", UNANSWERABLE, "", predictions.correct, ~answerable, ""),
+        ("abstained", ANSWERABLE, "", predictions.abstained, answerable, f"{ANSWERABLE}, abstained"),
+        ("abstained", UNANSWERABLE, "", predictions.abstained, ~answerable, f"{UNANSWERABLE}, abstained"),
+    )
+    for name, subset, level, outcomes, mask, title in sets:
+        known, better = np.where(mask, _as_outcomes(predictions, outcomes), np.nan), True if name == "acc" else None
+        clusters = predictions.observations.clusters
+        yield proportion(name, LABELS, known, subset, clusters, level=level, better=better, title=title)
+    yield harmonic_mean_estimate(
+        "hm", LABELS, _as_outcomes(predictions, predictions.correct), predictions.observations, predictions.seed
+    )
+
+
+def _as_outcomes(predictions: FreeFormPredictions, outcomes: Bools) -> Floats:
+    """Return outcomes (n,) as 1 and 0, NaN without a response."""
+    return np.where(predictions.answered, outcomes, np.nan)
+
+
 class FreeForm(Protocol[FreeFormPredictions]):
     """Ask for the species and extract a name from the response."""
 
@@ -151,6 +176,8 @@ class FreeForm(Protocol[FreeFormPredictions]):
     requires = ("generator",)
     replays = "free_form"
     options = (PROMPT, EXTRACTION, MAX_TOKENS)
+    benchmarks = ("realbirdid",)
+    metrics = (free_form_accuracies,)
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:  # noqa: ARG002
         """Return the options that say how a model is asked, which a file is not."""
@@ -187,28 +214,3 @@ def merge_errors(request_errors: list[str], extraction: ExtractionResult) -> dic
         for index, message in enumerate(request_errors)
         if (error := message or extraction.errors.get(index, ""))
     }
-
-
-def free_form_accuracies(predictions: FreeFormPredictions) -> Iterator[Estimate]:
-    """Yield accuracy by level, abstention rate, and the harmonic mean; unparsed responses are wrong."""
-    answerable = predictions.observations.answerable
-    sets = (
-        ("acc", ANSWERABLE, "species", predictions.correct, answerable, f"{ANSWERABLE}, species"),
-        ("acc", ANSWERABLE, "genus", predictions.correct_genus, answerable, ""),
-        ("acc", UNANSWERABLE, "genus", predictions.correct_genus, ~answerable, ""),
-        ("acc", UNANSWERABLE, "", predictions.correct, ~answerable, ""),
-        ("abstained", ANSWERABLE, "", predictions.abstained, answerable, f"{ANSWERABLE}, abstained"),
-        ("abstained", UNANSWERABLE, "", predictions.abstained, ~answerable, f"{UNANSWERABLE}, abstained"),
-    )
-    for name, subset, level, outcomes, mask, title in sets:
-        known, better = np.where(mask, _as_outcomes(predictions, outcomes), np.nan), True if name == "acc" else None
-        clusters = predictions.observations.clusters
-        yield proportion(name, LABELS, known, subset, clusters, level=level, better=better, title=title)
-    yield harmonic_mean_estimate(
-        "hm", LABELS, _as_outcomes(predictions, predictions.correct), predictions.observations, predictions.seed
-    )
-
-
-def _as_outcomes(predictions: FreeFormPredictions, outcomes: Bools) -> Floats:
-    """Return outcomes (n,) as 1 and 0, NaN without a response."""
-    return np.where(predictions.answered, outcomes, np.nan)

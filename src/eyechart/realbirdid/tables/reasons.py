@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from eyechart.realbirdid.answers.abstention_predictions import ABSTAIN
 from eyechart.realbirdid.data.observations import REASONS
-from eyechart.realbirdid.protocols.abstention import ABSTAIN
 from eyechart.realbirdid.tables.abstention_tables import BY_ISSUE, RATE, prompt_levels
 from eyechart.realbirdid.tables.bird_pages import PAPER, find_metrics
 from eyechart.reports.tables.selection import Page
