@@ -77,6 +77,17 @@ def test_a_file_of_baselines_is_compared_with_outcome_by_outcome(studio: Any, op
     assert driver.page.locator(".before").inner_text() == "Before: ✓ right"
 
 
+def test_losses_of_accepted_baselines_that_add_up_are_a_loss_on_the_page(studio: Any, tmp_path: Path) -> None:
+    kept = baseline(studio.run("one", other=[0]), tmp_path / "kept")
+    (file,) = kept.rglob("conse*.json")
+    lost = {"drift": {"updates": 3, "lost": 20, "gained": 0}}
+    file.write_bytes(json.dumps(json.loads(file.read_bytes()) | lost).encode())
+    page = studio.page(studio.run("two", other=[0, 1]), baseline=kept)
+    verdict = index(page)["verdict"]
+    assert verdict["text"].startswith("Regression of conse[] on imagenet over accepted versions: 21 images lost and 0 ")
+    assert verdict["kind"] == "loss"
+
+
 OTHERS: dict[str, dict[str, Any]] = {
     "fingerprint: 00000000 before, ": {"fingerprint": "0" * 64},
     "ground truth ImGT: 0 before, ": {"label_hashes": {"ImGT": "0"}},

@@ -6,7 +6,8 @@ from pathlib import Path
 import msgspec
 
 from eyechart.errors import ReportError
-from eyechart.gate.baselines.baseline_files import case_key, read_baselines
+from eyechart.gate.baselines.baseline_files import baseline_files, case_key, read_baselines, read_drifts
+from eyechart.gate.baselines.drift import Drift
 from eyechart.results.estimates import Estimate
 from eyechart.results.evidence import Evidence, collect_evidence, read_evidence
 from eyechart.results.records import RECORDS_FILE, Metric, Record, read_run
@@ -88,6 +89,11 @@ def read_cases(path: Path) -> Cases:
     if not cases:
         raise ReportError(f"{path} holds no case. Name a run's folder, or a baseline's file or folder.")
     return cases
+
+
+def read_drifts_of(path: Path) -> Mapping[tuple[str, str], Drift] | None:
+    """Return what the accepted versions of baselines lost, by benchmark and model; None for a run."""
+    return None if is_run(path) else read_drifts(baseline_files(path))
 
 
 def cases_of_run(path: Path) -> Cases:

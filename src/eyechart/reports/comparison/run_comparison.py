@@ -7,8 +7,7 @@ from typing import TypeVar
 
 from eyechart.errors import NotComparableError, ReportError, SpecError
 from eyechart.files.folders import evidence_folder
-from eyechart.gate.baselines.baseline_files import baseline_files, read_drifts
-from eyechart.gate.baselines.stored_cases import Cases, is_run, read_cases, source_names
+from eyechart.gate.baselines.stored_cases import Cases, is_run, read_cases, read_drifts_of, source_names
 from eyechart.gate.policy.floors import describe_missed_floor, find_missed_floors, parse_floor, suggest_names
 from eyechart.gate.session.compare_cases import CasePair, Drifts, Key, compare_cases
 from eyechart.gate.session.gate_status import REGRESSION
@@ -63,9 +62,8 @@ def match_runs(paths: Sequence[Path]) -> MatchedSides:
     """Return two runs or baselines as sides, matched by case."""
     sides, names = [*map(read_cases, paths)], source_names(paths)
     before, after = paths
-    drifts = None if is_run(before) else read_drifts(baseline_files(before))
     folders = _evidence_folders(sides[1], after)
-    return MatchedSides((names[0], names[1]), sides[0], sides[1], folders, _read_records(after), drifts)
+    return MatchedSides((names[0], names[1]), sides[0], sides[1], folders, _read_records(after), read_drifts_of(before))
 
 
 def match_models(paths: Sequence[Path], specs: Sequence[str]) -> MatchedSides:

@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from eyechart.files.folders import evidence_folder
-from eyechart.gate.baselines.stored_cases import case_evidence
+from eyechart.gate.baselines.stored_cases import case_evidence, read_drifts_of
 from eyechart.gate.comparison.compare_metrics import MetricComparison, metric_title
 from eyechart.gate.session.compare_cases import CasePair, Key, compare_cases
 from eyechart.gate.slices.slice_messages import describe_slice
@@ -148,9 +149,9 @@ class Changes:
 
 
 def compare_with_previous(
-    runs: Runs, previous: Mapping[int, PreviousCase], against: str, rule: Rule, *, require_baseline: bool
+    runs: Runs, previous: Mapping[int, PreviousCase], against: str, rule: Rule, baseline: Path | None
 ) -> Changes:
-    """Compare every case with its previous one; with `require_baseline`, list the cases that have none."""
+    """Compare every case with its previous one; with a named baseline, list the cases that have none."""
     pairs = {
         case_key(case): (_to_evidence(old), _to_evidence(case))
         for case in runs.cases
@@ -158,8 +159,10 @@ def compare_with_previous(
     }
     folders = {case_key(case): evidence_folder(case.folder) for case in runs.cases}
     with_folders = ((key, CasePair(before, now, folders[key])) for key, (before, now) in pairs.items())
-    outcome = RunComparison(compare_cases(with_folders, rule, SIDES))
-    alone = [case_key(case) for case in runs.cases if require_baseline and id(case) not in previous]
+    outcome = RunComparison(
+        compare_cases(with_folders, rule, SIDES, None if baseline is None else read_drifts_of(baseline))
+    )
+    alone = [case_key(case) for case in runs.cases if baseline is not None and id(case) not in previous]
     same = {key for key, (before, now) in pairs.items() if before.fingerprint == now.fingerprint}  # indices are equal
     compared = {id(case): previous[id(case)] for case in runs.cases if case_key(case) in same & {*outcome.compared}}
     return Changes(against, rule, outcome, compared, tuple(alone))

@@ -11,7 +11,6 @@ from eyechart.gate.verdicts.decide import (
     TOLERATED,
     Verdict,
     primary_verdicts,
-    session_verdict,
 )
 from eyechart.gate.verdicts.power import (
     POWER,
@@ -48,10 +47,11 @@ def summarise_verdict(runs: Runs, changes: Changes, rankings: Sequence[Ranking] 
         ranks = "" if changes.has_content else describe_rankings(rankings, changes.rule.alpha)
         text = ranks or _describe_nothing(runs, changes)
         return {"kind": "ranks" if ranks else "open", "text": text, "more": [describe_losses(AGAIN, losses)]}
-    decision = session_verdict(changes.outcome.every)
+    decision, drifts = changes.outcome.session.decision, changes.outcome.session.drifts
     confidence = describe_confidence(changes.outcome.every)
     text = f"{_describe_worst(verdicts)}{count_changes(verdicts, one_line(changes.against))}"
     text = f"{text} {confidence.capitalize()}." if confidence else text
+    text = "".join([*(f"{str(drift).capitalize()}. " for drift in drifts), text])
     more = [describe_losses(NOW, list(_losses_of_comparison(changes)))]
     worse = any(verdict.decision == REGRESSION for verdict in verdicts)
     if decision == INCONCLUSIVE or (decision == REGRESSION and not worse):
