@@ -134,7 +134,7 @@ def test_a_trend_follows_a_case_over_its_runs(studio: Any, opened: Any) -> None:
     runs = [studio.run(name, other=[*range(wrong)]) for name, wrong in (("one", 0), ("two", 2), ("three", 1))]
     driver = opened(studio.page(*runs), "#/trends")
     driver.page.get_by_label("Cases").fill("conse")
-    driver.page.get_by_text("1 cases").wait_for()
+    driver.page.get_by_text("1 case").wait_for()
     shares = [text.split()[0] for text in driver.page.locator("tbody td:nth-child(4)").all_inner_texts()]
     assert shares == ["100.00", "75.00", "87.50"]
     assert [*driver.page.locator("tbody td:nth-child(5)").all_inner_texts()] == ["—", "-25.00", "+12.50"]

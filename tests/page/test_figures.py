@@ -10,7 +10,7 @@ pytestmark = pytest.mark.deep
 def test_risk_is_the_share_of_wrong_answers_among_those_kept(studio: Any, opened: Any) -> None:
     driver = opened(studio.page(), "#/figures")
     driver.page.get_by_text("The points as a table").click()
-    table = driver.page.locator("table", has=driver.page.get_by_text("Risk by coverage", exact=True))
+    table = driver.page.locator("table", has=driver.page.get_by_text("Risk by coverage, point by point", exact=True))
     rows = [row.split("\t") for row in table.locator("tbody tr").all_inner_texts()]
     whole = {name: risk.split(" ")[0] for name, coverage, risk in rows if float(coverage) == 100}
     labelled = sum(label >= 0 for label in studio.original)

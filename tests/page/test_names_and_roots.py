@@ -125,6 +125,30 @@ def test_the_option_data_wins_over_the_root_of_the_run(run: Any, page: Any, pets
     assert thumbnails(folder) == 2 * len(NAMES)
 
 
+def changed(folder: Path, **per_record: list[Any]) -> Path:
+    """A run whose records have other values of some fields."""
+    found = read_run(folder)
+    records = [
+        msgspec.structs.replace(record, **{name: values[index] for name, values in per_record.items()})
+        for index, record in enumerate(found.records)
+    ]
+    (folder / "records.json").write_bytes(encode(Records(run=found.run, records=tuple(records))))
+    return folder
+
+
+def test_what_another_tool_evaluated_is_called_samples_and_has_no_note_on_pictures(run: Any, page: Any) -> None:
+    index, _ = page(changed(run(root=""), protocol=["inspect_ai"] * 2))
+    assert [group["unit"] for group in index["groups"]] == ["sample"]
+    assert not any("no images" in note for note in index["notes"])
+
+
+def test_a_note_says_which_prompt_settings_a_letter_stands_for(run: Any, page: Any) -> None:
+    index, _ = page(changed(run(), variant=[{"templates": "1"}, {"templates": "openai"}]))
+    assert [case["protocolName"] for case in index["cases"]] == ["supervised (a)", "supervised (b)"]
+    settings = "prompt settings of supervised (a): templates 1; supervised (b): templates openai."
+    assert any(note.endswith(settings) for note in index["notes"])
+
+
 def test_a_changed_file_of_class_names_is_refused(run: Any, page: Any, pets: Path) -> None:
     folder_ = run()
     pets.rename(pets.with_name("elsewhere"))

@@ -33,7 +33,7 @@ function fields(index: Index): Field<Case>[] {
   };
   return [
     { name: "Model", value: (row) => row.model, show: (row) => <Look index={index} row={row} /> },
-    { name: "Benchmark, protocol", value: (row) => `${row.split}, ${row.protocolName}`, show: (row) => <><Text>{row.split}</Text>, <Term kind="protocols" name={row.protocolName} of={row.protocol} /></> },
+    { name: "Benchmark, protocol", value: (row) => `${row.split}, ${row.protocolName}`, show: (row) => <><Text>{row.split}</Text>, <Term kind="protocols" name={row.protocolName} of={row.protocol} more={row.settings} /></> },
     { name: "Metric", value: (row) => row.metric && metricText(row.metric), show: (row) => (row.metric ? <MetricName metric={row.metric} /> : "—") },
     { name: "%", number: true, value: (row) => row.metric?.value ?? null, show: (row) => <Value row={row} /> },
     ...(index.since ? changed : []),

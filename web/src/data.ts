@@ -26,7 +26,7 @@ export interface Since {
   baseline: string; rule: string; counts: Record<string, number>; slices: string; notCompared: string[]; notes: string[];
 }
 export interface Case {
-  case: string; protocol: string; split: string; choice: string; model: string; protocolName: string; n: number; counts: [number, number, number, number, number];
+  case: string; protocol: string; split: string; choice: string; model: string; protocolName: string; settings: string; n: number; counts: [number, number, number, number, number];
   answered: number | null; metric: Metric | null; reported: { value: number; source: string } | null; seconds: number;
   weights: string; status: string; notes: string[]; group?: string; position?: number; verdict?: CaseVerdict; change?: Change;
   primary?: boolean; rank?: number; against?: Against | null;

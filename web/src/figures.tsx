@@ -176,7 +176,7 @@ function Curves({ curves, split }: { curves: Curve[]; split: string }) {
     <>
       <h2>Risk by coverage</h2>
       <Plane title="Risk by coverage" lines={lines} x="coverage (%): the answers kept, most confident first" y="Risk (%): how many of the answers kept are wrong." />
-      <details><summary>The points as a table</summary><Table caption="Risk by coverage" fields={POINTS} rows={rows} /></details>
+      <details><summary>The points as a table</summary><Table caption="Risk by coverage, point by point" fields={POINTS} rows={rows} /></details>
     </>
   );
 }

@@ -11,8 +11,8 @@ const TITLES: [Kind, string][] = [
 export const Words = createContext<Glossary>({ metrics: {}, labels: {}, subsets: {}, protocols: {}, intervals: {} });
 
 // A name with its sentence as a tooltip; the legend has the same sentence for touch screens and screen readers.
-export function Term({ kind, name, of = name }: { kind: Kind; name: string; of?: string }) {
-  const text = useContext(Words)[kind][of];
+export function Term({ kind, name, of = name, more = "" }: { kind: Kind; name: string; of?: string; more?: string }) {
+  const text = [useContext(Words)[kind][of], more].filter(Boolean).join(" ");
   return text ? <span class="term" title={text}><Text>{name}</Text></span> : <Text>{name}</Text>;
 }
 

@@ -2,12 +2,14 @@
 import { BEFORE, deltaOf, Decision, Link, P, textOf, VERDICT } from "./changes";
 import type { Against, Case, Cell, Change, GroupSummary, Index, Metric } from "./data";
 import { Bar, zoomed } from "./figures";
-import { Legend, MetricName, Term } from "./glossary";
+import { Legend, MetricName, metricText, Term } from "./glossary";
 import { nameOf, open, rowsMoved } from "./group";
 import { useLoaded } from "./loaded";
 import { Picture } from "./picture";
 import { written } from "./route";
 import { Scroll } from "./scroll";
+import { Table } from "./table";
+import type { Field } from "./table";
 import { count, many, metricInterval, percent, signed, Text, valueText } from "./text";
 
 const SIGNS = { loss: ["▼", "wrong"], passed: ["✓", "right"], open: ["?", "mixed"], ranks: ["≷", "right"] };
@@ -66,10 +68,6 @@ function columnsOf(cases: Case[]): Column[] {
   return [...columns.values()];
 }
 
-function splitsOf(columns: Column[]): Column[][] {
-  return [...new Set(columns.map(({ split }) => split))].map((split) => columns.filter((column) => column.split === split));
-}
-
 // The cases with the best value, the best first. Without a direction there is no best one.
 export function ranked({ cases, metric }: Column): Case[] {
   const sign = metric.better === false ? -1 : 1;
@@ -98,7 +96,7 @@ function LostPictures({ index, row, about }: { index: Index; row: Case; about: G
           <Picture group={group} row={at} alt={group.keys[at]}><Text>{group.keys[at]}</Text></Picture>
         </a>
       ))}
-      <Link index={index} about={row} change={change} how="lost" unit="image" />
+      <Link index={index} about={row} change={change} how="lost" unit={about.unit} />
     </p>
   );
 }
@@ -117,7 +115,7 @@ function Benchmark({ index, column }: { index: Index; column: Column }) {
   const axis = zoomed(rows.flatMap((one) => [one.metric!.ci ?? point(one.metric!.value!), ...[was(one)].flatMap((old) => (old === null ? [] : [point(old)]))]));
   return rows.length ? (
     <section class="benchmark">
-      <h3><Text>{column.split}</Text> <span class="hint"><MetricName metric={column.metric} />; {many(n, "image")}{rows[0].choice && <>, <Text>{rows[0].choice}</Text></>}</span></h3>
+      <h3><Text>{column.split}</Text> <span class="hint"><MetricName metric={column.metric} />; {many(n, unitOf(index, rows[0]))}{rows[0].choice && <>, <Text>{rows[0].choice}</Text></>}</span></h3>
       <Scroll label={`${column.split}, ${column.metric.name}`} plain>
         <table class="ranks">
           <thead class="hint">
@@ -136,6 +134,8 @@ function Benchmark({ index, column }: { index: Index; column: Column }) {
   ) : null;
 }
 
+const unitOf = (index: Index, row: Case): string => index.groups.find((one) => one.name === row.group)?.unit ?? "image";
+
 // The main case of each model, the best first; without a direction there is no best one.
 function main(column: Column): Case[] {
   const own = { ...column, cases: column.cases.filter((one) => one.primary) };
@@ -151,7 +151,7 @@ function Model({ index, row, rows, axis, protocols, changed }: ModelProps) {
   return (
     <tr>
       {rows.length > 1 && <td class="number rank">{rankText(row, rows)}</td>}
-      <th scope="row"><Look index={index} row={row} />{protocols > 1 && <span class="hint"> <Term kind="protocols" name={row.protocolName} of={row.protocol} /></span>}</th>
+      <th scope="row"><Look index={index} row={row} />{protocols > 1 && <span class="hint"> <Term kind="protocols" name={row.protocolName} of={row.protocol} more={row.settings} /></span>}</th>
       <td class="track">{row.metric!.percent && <Bar share={{ value: row.metric!.value!, ci: row.metric!.ci }} axis={axis} place={0} was={was(row)} />}</td>
       <td class="number">{change && <><span class="hint">{textOf(change.cells[BEFORE])}</span> → </>}<b>{valueText(row.metric)}</b> <span class="hint">{metricInterval(row.metric)}</span></td>
       <td>
@@ -209,36 +209,23 @@ function bestFirst(cases: Case[], columns: Column[]): string[] {
   return [...new Set(cases.map(({ model }) => model))].sort((one, other) => mean(one) - mean(other));
 }
 
+// A row for each metric of each split, and a column for each model.
 function Matrix({ index, columns }: { index: Index; columns: Column[] }) {
   const models = bestFirst(index.cases, columns);
-  const best = new Map(columns.map((column) => [column, ranked(column)[0]?.metric!.value]));
-  return (
-    <section class="table">
-      <Scroll label="Main metric of every model">
-        <table class="matrix">
-          <caption class="visually-hidden">The main metric of every model on every benchmark, with its 95 % interval; the best value is bold</caption>
-          <thead>
-            <tr>
-              <th scope="col" rowSpan={2}>Model</th>
-              {splitsOf(columns).map((own) => <th key={own[0].split} scope="colgroup" colSpan={own.length}><Text>{own[0].split}</Text></th>)}
-            </tr>
-            <tr>{columns.map((column) => <th key={column.key} scope="col" class="metric-name"><MetricName metric={column.metric} /></th>)}</tr>
-          </thead>
-          <tbody>
-            {models.map((model) => (
-              <tr key={model}>
-                <th scope="row"><Text>{model}</Text></th>
-                {columns.map((column) => {
-                  const own = column.cases.filter((one) => one.model === model);
-                  return <td key={column.key}>{own.length ? own.map((one, place) => <Value key={place} index={index} row={one} protocols={column.protocols} best={own.length > 0 && column.cases.length > 1 && one.metric!.value === best.get(column)} />) : <span class="hint">–</span>}</td>;
-                })}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
-    </section>
-  );
+  const fields: Field<Column>[] = [
+    { name: "Benchmark", value: ({ split }) => split },
+    { name: "Metric", value: ({ metric }) => metricText(metric), show: ({ metric }) => <MetricName metric={metric} /> },
+    ...models.map((model): Field<Column> => ({
+      name: model,
+      value: (column) => ranked(column).find((one) => one.model === model)?.metric!.value ?? null,
+      show: (column) => {
+        const own = column.cases.filter((one) => one.model === model);
+        const best = ranked(column)[0]?.metric!.value;
+        return own.length ? own.map((one, at) => <Value key={at} index={index} row={one} protocols={column.protocols} best={column.cases.length > 1 && one.metric!.value === best} />) : <span class="hint">–</span>;
+      },
+    })),
+  ];
+  return <Table caption="The main metric of every model on every benchmark, with its 95 % interval; the best value is bold" fields={fields} rows={columns} hidden />;
 }
 
 function Value({ index, row, protocols, best }: { index: Index; row: Case; protocols: number; best: boolean }) {
@@ -246,7 +233,7 @@ function Value({ index, row, protocols, best }: { index: Index; row: Case; proto
   return (
     <p class="value">
       <Look index={index} row={row} text={value} bold={best} /> <span class="hint">{metricInterval(row.metric)}</span>
-      {protocols > 1 && <span class="hint"> <Term kind="protocols" name={row.protocolName} of={row.protocol} /></span>}
+      {protocols > 1 && <span class="hint"> <Term kind="protocols" name={row.protocolName} of={row.protocol} more={row.settings} /></span>}
       {row.status === "failed" && <span class="wrong"> test failed</span>}
     </p>
   );

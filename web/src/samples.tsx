@@ -117,6 +117,7 @@ function List({ group, rows, params, link, page, change }: ListProps) {
   return (
     <>
       {rows.length === 0 && <p>{compared(group, params) ? "No sample passes this filter." : "There is nothing to compare with: write the page with --baseline."}</p>}
+      {params.size !== "table" && <Order names={chosen(group, params).map(({ name }) => name)} />}
       <div class={params.group ? "by-class" : ""}>{parts(shown, params.group ? classNames(group, params) : null).map(({ name, rows: own }) => (
         <section key={name} aria-label={name || "Samples"}>
           {name && <h2 class="class-name"><Text>{name}</Text></h2>}
@@ -130,6 +131,16 @@ function List({ group, rows, params, link, page, change }: ListProps) {
       {pages > 1 && <Pages at={at} pages={pages} turn={turn} />}
     </>
   );
+}
+
+// The cases of the signs of a card, if they are too many to be named on it.
+function Order({ names }: { names: string[] }) {
+  return names.length > NAMED ? (
+    <details class="reasons">
+      <summary>The {count(names.length)} signs of a sample, from left to right</summary>
+      <ol>{names.map((name) => <li key={name}><Text>{name}</Text></li>)}</ol>
+    </details>
+  ) : null;
 }
 
 // The rows of a page by class, or all together.

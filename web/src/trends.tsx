@@ -6,7 +6,7 @@ import { Plane } from "./lines";
 import { Loaded, useLoaded } from "./loaded";
 import { Table } from "./table";
 import type { Field } from "./table";
-import { count, interval, percent, signed, Text } from "./text";
+import { count, interval, many, percent, signed, Text } from "./text";
 
 type Point = [run: number, value: number, ci: [number, number] | null, n: number, source: string];
 interface Line { name: string; metric: string; labels: string; points: Point[] }
@@ -37,7 +37,7 @@ function Lines({ chunk }: { chunk: Chunk }) {
       <p class="tools">
         <label>Metric <select value={picked} onChange={(event) => setPicked(event.currentTarget.value)}>{kinds.map((one) => <option key={one} value={one}>{one}</option>)}</select></label>
         <label>Cases <input type="search" value={words} onInput={(event) => setWords(event.currentTarget.value)} /></label>
-        <span role="status">{count(found.length)} cases{found.length > SHOWN && `, the first ${SHOWN} drawn`}</span>
+        <span role="status">{many(found.length, "case")}{found.length > SHOWN && `, the first ${SHOWN} drawn`}</span>
       </p>
       {chunk.runs.length > 1 && lines.length > 0 && (
         <Plane title={picked} lines={lines} x="runs, the latest at the right" y={`${picked} (%). An open circle: other weights or data than before.`} ticks={chunk.runs.map((run) => run.started)} />

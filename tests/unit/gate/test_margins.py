@@ -181,8 +181,8 @@ def test_an_undecided_case_says_what_would_decide_it(judged: Any) -> None:
     assert "50 lost, 50 gained, n=2000" in said
     assert "a loss of up to 1.2 points cannot be excluded, and the margin is 1 point" in said
     assert (
-        f"If there is no loss, about {MORE:,} more images exclude the margin. A margin is chosen before a run: one "
-        "above 1.2 points needs no more images."
+        f"If there is no loss and answers change as often as now, about {MORE:,} more images exclude the margin. "
+        "A margin is chosen before a run: one above 1.2 points needs no more images."
     ) in said
 
 

@@ -101,7 +101,7 @@ def test_a_confidence_regression_is_said_and_fails_nothing_unless_asked(compared
     assert session_verdict(verdicts) == "inconclusive"
     assert describe_session(verdicts).endswith("; confidence regression in 1 case")
     line = count_verdicts(verdicts)
-    assert line.startswith("gate: 1 number compared, 0 significantly worse; confidence regression in 1 case")
+    assert line.startswith("gate: 3 numbers compared, 0 significantly worse; confidence regression in 1 case")
     assert line.endswith(", which fails no case without --eye-gate=accuracy,score")
     both = Rule(gates=parse_gates("accuracy,score"))
     asked = decide(compared(), both)

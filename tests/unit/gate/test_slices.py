@@ -92,6 +92,16 @@ def test_nothing_is_said_of_slices_without_a_change_unless_verbose(verdicts: Any
     ]
 
 
+def test_verbose_names_the_largest_losses_that_may_be_chance(verdicts: Any) -> None:
+    before, after = np.ones(40), np.ones(40)
+    after[[0, 1, 12, 24, 25]], before[25] = 0, 0
+    decided, slices = verdicts(before, after, [variable(np.arange(40) // 10)])
+    assert [*describe_slices(decided, slices)] == []
+    (line,) = describe_slices(decided, slices, verbose=True)
+    losses = "class=c0 2 lost, 0 gained (n=10), class=c1 1 lost, 0 gained (n=10), class=c2 1 lost, 0 gained (n=10)"
+    assert line.endswith(f"0 of 4 slices lost; not significantly: {losses}")
+
+
 def test_a_slice_fails_a_case_by_a_rule_on_its_subset_alone(verdicts: Any) -> None:
     slices = [variable(np.arange(40) // 20)]
     before, after = np.ones(40), np.repeat([1.0, 0.0], 20)

@@ -8,6 +8,8 @@ from eyechart.gate.verdicts.value_texts import format_points
 from eyechart.gate.verdicts.verdict_messages import MAX_LISTED, describe_n, format_p_value
 from eyechart.messages.plurals import count_of
 
+OPEN_LOSSES = 3  # slices whose losses may be chance, of one case
+
 
 def describe_slices(
     verdicts: Sequence[Verdict], slices: Iterable[SliceChanges], *, verbose: bool = False
@@ -15,7 +17,8 @@ def describe_slices(
     """Yield a line for each case: its slices that lost and gained, the most certain first, and how many there are.
 
     `slices` are the slices of all cases, `verdicts` the significant ones. A case without a significant slice
-    has a line only if `verbose`. Not more than `MAX_LISTED` slices are named unless it is `verbose`.
+    has a line only if `verbose`, which names the slices with the largest losses that may be chance. Not more than
+    `MAX_LISTED` slices are named unless it is `verbose`.
     """
     cases: dict[tuple[str, str], list[SliceChanges]] = {}
     for part in slices:
@@ -32,9 +35,24 @@ def describe_slices(
             more = [f"{len(ordered) - len(named)} more"] if len(named) < len(ordered) else []
             gain = f", {len(gained)} gained" if gained else ""
             count = f"{len(lost)} of {count_of(sum(len(part.indices) for part in parts), 'slice')} lost{gain}"
+            open_losses = [] if lost or not verbose else [*_largest_losses(parts)]
+            count += f"; not significantly: {', '.join(open_losses)}" if open_losses else ""
             metric = parts[0].whole.metric
             of = f"slices of {metric.name} ({metric.labels})"
             yield f"{case[0]} ({case[1]}): {of}: {'; '.join([*named, *more, count])}"
+
+
+def _largest_losses(slices: Iterable[SliceChanges]) -> Iterator[str]:
+    """Yield the slices of a case that lost most samples, less those that they gained."""
+    losses = [
+        (int(part.gained[index] - part.lost[index]), f"{part.variable}={part.values[index]}", part, index)
+        for part in slices
+        for index in part.indices.tolist()
+    ]
+    for change, name, part, index in sorted(losses, key=lambda loss: loss[:2])[:OPEN_LOSSES]:
+        if change < 0:
+            n = describe_n(int(part.n[index]), int(part.n_clusters[index]))
+            yield f"{name} {part.lost[index]} lost, {part.gained[index]} gained ({n})"
 
 
 def describe_slice(verdict: Verdict) -> str:

@@ -87,7 +87,9 @@ def describe_loss(verdicts: Sequence[Verdict], of_case: Sequence[MetricCompariso
         good, bad = ("answered", "in error") if comparison.metric.name == ANSWERED else ("right", "wrong")
         lost, gained = comparison.n_lost, comparison.gained
         lines.append(f"  {good} before and {bad} now: {lost}; {bad} before and {good} now: {gained}")
-        lines += [f"    {keys[row]}" for row in samples_to_show(comparison, of_case)]
+        rows = samples_to_show(comparison, of_case)
+        lines += [f"    {keys[row]}" for row in rows]
+        lines += [f"    and {len(comparison.lost) - len(rows)} more"] if len(comparison.lost) > len(rows) else []
     number = comparison.name if comparison.lost else ""
     address = page_address(comparison.case, comparison.protocol, comparison.metric.labels, number)
     return "\n".join([*lines, f"  on the page: {address}"])
@@ -103,17 +105,19 @@ def describe_tolerated_loss(verdict: Verdict) -> str:
 
 
 def count_verdicts(verdicts: Sequence[Verdict], pooled: Sequence[Verdict] = ()) -> str:
-    """Return how many numbers were compared, how many are significantly worse or lower, and what is worse beside them.
+    """Return how many numbers were compared, how many are significantly worse, and what is worse beside them.
 
-    Proper scores count only if their regression fails a case; else words state their significant loss. Words also state
-    a regression of a model over all its cases (`pooled`), so that the line is not read as "nothing is worse".
+    The numbers are all that were compared, as on the page. Those that are significantly worse fail their cases; words
+    state the significant losses that do not, and a regression of a model over all its cases (`pooled`), so that the
+    line is not read as "nothing is worse".
     """
-    counted = [verdict for verdict in verdicts if verdict.gated]
-    worse = sum(verdict.regression for verdict in counted)
-    line = f"gate: {count_of(len(counted), 'number')} compared, {worse} significantly worse"
-    if fallen := count_fallen(counted):
+    worse = sum(verdict.regression for verdict in verdicts)
+    line = f"gate: {count_of(len(verdicts), 'number')} compared, {worse} significantly worse"
+    if advisory := sum(verdict.decision == REGRESSION and not verdict.gated for verdict in verdicts):
+        line += f", {advisory} significantly worse but advisory"
+    if fallen := count_fallen(verdicts):
         line += f", {fallen} worse but not significantly"
-    if tolerated := sum(verdict.tolerated for verdict in counted):
+    if tolerated := sum(verdict.tolerated for verdict in verdicts):
         line += f", {count_of(tolerated, 'loss', 'losses')} tolerated"
     lost = [verdict.comparison.model for verdict in pooled if verdict.regression]
     line += f"; significantly worse over all cases: {join_names(list(dict.fromkeys(lost)))}" if lost else ""
@@ -241,7 +245,11 @@ def describe_undecided(verdict: Verdict) -> str:
     comparison = verdict.comparison
     counts = f"{comparison.n_lost} lost, {comparison.gained} gained, " if comparison.is_proportion else ""
     more = verdict.samples_to_decide()
-    images = f"If there is no loss, about {more:,} more images exclude the margin" if more else "Add images"
+    images = "Add images"
+    if more:
+        images = (
+            f"If there is no loss, about {more:,} more images exclude the margin, if answers change as often as now"
+        )
     if comparison.loss > 0 and comparison.p < LIKELY:
         advice = f"The loss is likely to be real ({format_p_value(comparison.p)}): see to the model. {images}."
     else:
@@ -298,7 +306,8 @@ def describe_nearest_to_loss(verdicts: Sequence[Verdict]) -> Iterator[str]:
     decreases = [
         verdict
         for verdict in verdicts
-        if verdict.decision in (INCONCLUSIVE, NO_REGRESSION)
+        if verdict.gated
+        and verdict.decision in (INCONCLUSIVE, NO_REGRESSION)
         and verdict.comparison.loss > ROUNDING
         and verdict.comparison.p < 1
     ]

@@ -1,5 +1,6 @@
 """Summaries of cases without their samples: outcomes, metrics, runs and trends."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from eyechart.results.records import Metric, Record, Run
 from eyechart.results.run_names import folder_names, start_time
 
 ACCURACIES = ("acc1", "mc_acc", "repeated_acc")
+LETTER = re.compile(r" \(([a-z]|\d+)\)")  # distinguishes prompt settings of one protocol
 
 
 def case_rows(
@@ -29,6 +31,15 @@ def case_rows(
             yield case, row
 
 
+def lettered_settings(runs: Runs) -> Iterator[str]:
+    """Yield the prompt settings that each letter behind a protocol stands for, a line for each benchmark."""
+    for group in runs.groups:
+        names = group.protocol_names()
+        settings = {names[id(case)]: case.prompt_settings or "no prompts" for case in group.cases}
+        if lettered := [f"{name}: {text}" for name, text in settings.items() if LETTER.search(name)]:
+            yield one_line(f"{group.title}: prompt settings of {'; '.join(lettered)}.")
+
+
 def _case_row(group: ComparableCases, case: CaseRun, protocol_name: str) -> dict[str, Any]:
     """Return the summary of one case by its first metric."""
     record, metric = case.record, first_metric(case)
@@ -41,6 +52,7 @@ def _case_row(group: ComparableCases, case: CaseRun, protocol_name: str) -> dict
         "choice": group.title.removeprefix(group.benchmark).removeprefix(", "),
         "model": one_line(case.model),
         "protocolName": protocol_name,
+        "settings": one_line(case.prompt_settings),
         "n": record.data.n,
         "counts": counts,
         "answered": 1 - outcomes.error / total if total else None,

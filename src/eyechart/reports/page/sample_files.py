@@ -88,11 +88,17 @@ def _group_summary(group: SampleGroup, folder_name: str) -> dict[str, Any]:
         "folder": folder_name,
         "n": len(group.items),
         "part": PART,
-        "unit": group.cases[0].samples.unit,
+        "unit": _unit(group),
         "labelSets": [*group.label_sets],
         "images": group.dataset is not None,
         "cases": [case_summary(case_samples) for case_samples in group.cases],
     }
+
+
+def _unit(group: SampleGroup) -> str:
+    """Return what an item of a group is called; those of another tool need not be images."""
+    first = group.cases[0]
+    return first.samples.unit if find_protocol(first.case.record.protocol) else "sample"
 
 
 def case_summary(case_samples: CaseSamples) -> dict[str, Any]:

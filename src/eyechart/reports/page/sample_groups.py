@@ -14,6 +14,7 @@ from eyechart.data.splits.open_split import list_splits
 from eyechart.data.splits.registry import SplitRef
 from eyechart.errors import EyechartError, ReportError, VocabularyError
 from eyechart.gate.comparison.compare_metrics import MetricComparison
+from eyechart.protocol.registry import find_protocol
 from eyechart.reports.annotation.sheet import open_checked_split
 from eyechart.reports.page.previous import (
     PreviousCase,
@@ -141,9 +142,11 @@ class SampleLoader:
         return None
 
     def open_dataset(self, group: ComparableCases) -> Dataset | None:
-        """Return the images of a group, or None with a note if they cannot be opened."""
-        self.progress(f"{group.title}: indexing images")
+        """Return the images of a group, or None with a note if they cannot be opened; other tools record none."""
         record = group.cases[0].record
+        if find_protocol(record.protocol) is None and not record.data.root and self.data is None:
+            return None
+        self.progress(f"{group.title}: indexing images")
         fingerprint, limit, seed = record.data.fingerprint, record.limit, record.seed
         root = record.data.root or None if self.data is None else self.data
         offline = self.data is None  # nothing is downloaded unless it is asked for

@@ -14,7 +14,7 @@ from eyechart.files.folders import STORE
 from eyechart.gate.baselines.stored_cases import is_run, source_names
 from eyechart.gate.verdicts.decide import DEFAULT_RULE, Rule
 from eyechart.messages.plurals import count_of
-from eyechart.reports.page.case_rows import case_rows, metric_rows, run_rows, trend
+from eyechart.reports.page.case_rows import case_rows, lettered_settings, metric_rows, run_rows, trend
 from eyechart.reports.page.changes import Changes, SamplePositions, compare_with_previous
 from eyechart.reports.page.chunks import FOLDER as DATA
 from eyechart.reports.page.chunks import write_chunk
@@ -80,7 +80,7 @@ def write_page(options: PageOptions, folder: Path, progress: Callable[[str], Non
         folder, runs, changes, ThumbnailWriter(folder, options.side), loader
     )
     index = _write_index(folder, runs, options, changes, sample_positions, progress)
-    index["notes"] = [*runs.notes, *loader.notes, *index["notes"]]
+    index["notes"] = [*runs.notes, *loader.notes, *index["notes"], *lettered_settings(runs)]
     write_chunk(folder, "index", index | {"groups": group_summaries})
     for name in STATIC_FILES:
         shutil.copyfile(str(files(__package__).joinpath("assets", name)), folder / name)
