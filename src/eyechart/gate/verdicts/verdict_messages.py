@@ -248,7 +248,7 @@ def describe_undecided(verdict: Verdict) -> str:
     images = "Add images"
     if more:
         images = (
-            f"If there is no loss, about {more:,} more images exclude the margin, if answers change as often as now"
+            f"If there is no loss and answers change as often as now, about {more:,} more images exclude the margin"
         )
     if comparison.loss > 0 and comparison.p < LIKELY:
         advice = f"The loss is likely to be real ({format_p_value(comparison.p)}): see to the model. {images}."
