@@ -190,7 +190,7 @@ def test_a_loss_that_is_likely_to_be_real_is_no_reason_for_a_larger_margin(judge
     (lost,) = judged({"acc1": RIGHT}, {"acc1": changed(30, 14)})
     assert (lost.decision, lost.comparison.p < 0.05) == ("inconclusive", True)
     said = describe_undecided(lost)
-    assert "The loss is likely to be real (p=0.023): see to the model. If there is no loss, about" in said
+    assert "The loss is likely to be real (p=0.023): see to the model. If there is no loss and answers change" in said
     assert "A margin is chosen" not in said
 
 

@@ -247,9 +247,8 @@ def describe_undecided(verdict: Verdict) -> str:
     more = verdict.samples_to_decide()
     images = "Add images"
     if more:
-        images = (
-            f"If there is no loss and answers change as often as now, about {more:,} more images exclude the margin"
-        )
+        condition = "If there is no loss and answers change as often as now"
+        images = f"{condition}, about {more:,} more images exclude the margin"
     if comparison.loss > 0 and comparison.p < LIKELY:
         advice = f"The loss is likely to be real ({format_p_value(comparison.p)}): see to the model. {images}."
     else:
