@@ -28,6 +28,7 @@ from eyechart.models.registry import BUILT_IN
 from eyechart.protocol.prompts import FOLDER as PROMPTS
 from eyechart.protocol.registry import get_protocol, list_protocols
 from eyechart.results import glossary
+from eyechart.results.metric_definitions import PACKAGED
 from eyechart.results.records import OutcomeCounts
 from eyechart.statistics.noninferiority import samples_for_margin
 
@@ -355,13 +356,18 @@ def words(kind: str) -> Callable[[], Iterator[str]]:
     return lambda: table(("name", "meaning"), [(f"`{name}`", text) for name, text in entries.items() if text])
 
 
+def metrics() -> Iterator[str]:
+    """Return the lines of the table of metrics."""
+    return table(("name", "meaning"), [(f"`{metric.name}`", metric.summary) for metric in PACKAGED])
+
+
 GENERATED: Mapping[str, Callable[[], Iterator[str]]] = {
     "commands": commands,
     "examples": examples,
     "figures": definitions("eyechart.reports.figures.registry:figure_drawers"),
     "intervals": words("INTERVALS"),
     "label-sets": words("LABEL_SETS"),
-    "metrics": words("METRICS"),
+    "metrics": metrics,
     "model-options": model_options,
     "models": models,
     "presets": presets,

@@ -11,12 +11,14 @@ from eyechart.protocol.context import Context, ask
 from eyechart.protocol.options import Option
 from eyechart.protocol.prompts import Prompt
 from eyechart.results.estimates import Estimate
+from eyechart.results.metric_definitions import MetricDefinition
 from eyechart.results.records import OutcomeCounts
 from eyechart.results.sample_table import SHARED_COLUMNS, shared_cells
 from eyechart.statistics.accuracy import correctness
 from eyechart.statistics.intervals import wilson
 
 PROMPT = Prompt("colour_word", "What colour is this picture? Answer with one word.", "own")
+WORD_ACC = MetricDefinition("word_acc", "The proportion of pictures whose colour is named first.", range=(0.0, 1.0))
 TOKENS = Option("tokens", "the maximum length of a response, in tokens", "16", least=1)
 
 
@@ -74,7 +76,7 @@ def word_accuracy(predictions: ColourAnswers) -> Iterator[Estimate]:
         known = correct[~np.isnan(correct)]
         value, interval = (float(known.mean()), wilson(int(known.sum()), len(known))) if len(known) else (None, None)
         yield Estimate(
-            name="word_acc",
+            name=WORD_ACC.name,
             title=labels,
             labels=labels,
             value=value,

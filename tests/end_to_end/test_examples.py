@@ -106,6 +106,14 @@ def test_a_protocol_of_a_package_has_its_metrics_in_python_and_its_sentence_on_t
     assert done.stdout == "word_acc answered\n"
     written = b"".join(path.read_bytes() for path in (tmp_path / "page" / "data").rglob("*") if path.is_file())
     assert b"The model names the colour of the picture in one word." in written
+    assert b"The proportion of pictures whose colour is named first." in written
+    path = tmp_path / "reports/runs/latest/records.json"
+    document = json.loads(path.read_text(encoding="utf-8"))
+    document["records"][0]["metrics"][0]["value"] = 1.5
+    path.write_text(json.dumps(document), encoding="utf-8")
+    command = [*warm_python, "-m", "eyechart", "overview", "reports/runs/latest"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert "has the value 1.5, expected a fraction from 0 to 1" in done.stderr
 
 
 def test_a_metric_of_a_package_is_gated(run: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from eyechart.gate.verdicts.decide import Rule
-from eyechart.results.glossary import METRICS, SUBSETS
+from eyechart.results.glossary import SUBSETS, describe_metric
 
 pytestmark = pytest.mark.deep
 
@@ -83,7 +83,7 @@ def test_names_have_a_sentence_as_a_tooltip_and_in_a_legend(studio: Any, opened:
     driver = opened(studio.page(), "#/metrics")
     driver.page.locator("tbody tr").first.wait_for()
     name = driver.page.locator("tbody .term", has_text="acc1").first
-    assert name.get_attribute("title") == METRICS["acc1"]
+    assert name.get_attribute("title") == describe_metric("acc1")
     driver.page.get_by_text("What the names mean").click()
     assert driver.page.locator(".glossary dd", has_text=SUBSETS["single_label_original"]).is_visible()
 

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.results.estimates import Estimate, score_estimates
-from eyechart.results.metric_ranges import SHARES, largest_loss, range_of
+from eyechart.results.metric_definitions import PACKAGED, SHARE
+from eyechart.results.metric_ranges import largest_loss, range_of
 from eyechart.statistics.intervals import Interval
-from eyechart.statistics.proper_scores import LEAST
+from eyechart.statistics.least_probability import LEAST
 
 
 @pytest.mark.parametrize("name", ["aurc", "auc_balanced", "auc", "acc1", "ece", "of_a_user"])
@@ -36,7 +37,10 @@ def test_epochs_of_a_rare_outcome_have_no_share_below_0() -> None:
     assert estimate.epochs_interval == Interval(0.0, 0.04)
 
 
-@given(st.sampled_from(sorted(SHARES)), *[st.floats(-0.5, 1.5)] * 2, st.floats(0, 1))
+SHARES = [definition.name for definition in PACKAGED if definition.range == SHARE]
+
+
+@given(st.sampled_from(SHARES), *[st.floats(-0.5, 1.5)] * 2, st.floats(0, 1))
 def test_a_share_and_its_interval_are_from_0_to_1_and_the_share_is_inside(
     name: str, low: float, high: float, value: float
 ) -> None:

@@ -1,78 +1,11 @@
-"""One plain sentence for each metric, label set, subset, level and interval method."""
+"""One plain sentence for each label set, subset, level and interval method, and the sentences of metrics by name."""
 
 import re
 from collections.abc import Mapping
 
+from eyechart.results.metric_definitions import metric_definitions
 from eyechart.results.records import ANSWERABLE, LABELLED, UNANSWERABLE, WHOLE, Metric
 from eyechart.statistics import categories
-
-METRICS: Mapping[str, str] = {
-    "acc1": "Top-1 accuracy: the proportion of images whose best class is among their labels.",
-    "acc5": "Top-5 accuracy: the proportion of images with a label among the five best classes.",
-    "acc1_strict": "Top-1 accuracy if an answer counts only when it repeats a class name exactly.",
-    "mean_per_class_recall": "The accuracy of each class, averaged over classes, so that every class has equal weight.",
-    "mean_average_precision": "Average precision of the scores of each class, averaged over classes (mAP).",
-    "intersection": "The proportion of images that are correct under both label sets.",
-    "mc_acc": "Multiple-choice accuracy: the proportion of questions with the correct option, averaged over epochs.",
-    "repeated_acc": "Top-1 accuracy, averaged over epochs that repeat the same requests.",
-    "repeated_oop": "The proportion of answers outside of the prompt, averaged over epochs.",
-    "oop": "The proportion of answers that are not a class of the prompt (out of prompt).",
-    "oop_in": "The proportion of answers outside of the prompt that name a class by another name.",
-    "oop_partial": "The proportion of answers outside of the prompt that contain a class name.",
-    "oop_wrong": "The proportion of answers outside of the prompt that name something else.",
-    "oop_abstain": "The proportion of answers outside of the prompt that decline to answer.",
-    "oop_mapped": "The accuracy of answers outside of the prompt after they are mapped to the nearest class.",
-    "unparsed": "The proportion of answers that could not be parsed; they count as wrong.",
-    "truncated": "The proportion of answers that were cut off at the token limit; they count as wrong.",
-    "answered": "The proportion of requests that ended without an error.",
-    "acc": "Accuracy: the proportion of correct answers.",
-    "acc_macro": "The accuracy of each species or class, averaged over them with equal weight.",
-    "log_score": "Log score: the mean natural logarithm of the probability of the right class or name; 0 is perfect.",
-    "target_brier": "Brier score of the right class or name: the mean of (1 - p)², p its probability; lower is better.",
-    "answer_log_prob": "The mean natural logarithm of the probability that the model gives its answer; 0 is certain.",
-    "ece": "Expected calibration error: the mean distance of confidence from accuracy, over bins; lower is better.",
-    "f1": "F1: the harmonic mean of precision and recall of the answer yes.",
-    "precision": "Precision: the proportion of answers yes that are correct.",
-    "recall": "Recall: the proportion of present categories that are answered with yes.",
-    "mcc": "Matthews correlation coefficient of yes and no: 1 is perfect, 0 is chance.",
-    "yes_rate": "The proportion of answers yes.",
-    "e_acc": "Accuracy of the first question of a progression: whether the category is in the image.",
-    "c_acc": "Accuracy of the second question of a progression: how many objects there are.",
-    "l_acc": "Accuracy of the third question of a progression: which of two categories has more objects.",
-    "e_delta": "The change of the existence accuracy from ID to this set of pairs.",
-    "case1": "The proportion of pairs in which an absent category has a higher score than the present one.",
-    "case2": "The proportion of pairs whose present category has a probability below the threshold.",
-    "flagged": "The proportion of pairs that the detector fails on, by either case.",
-    "mmd2": "Squared maximum mean discrepancy: the distance between two distributions of images; 0 if they are equal.",
-    "mmd2_tau": "The distance MMD² between random halves of one distribution, for comparison.",
-    "mmd2_null": "The distance MMD² that random permutations reach, for comparison.",
-    "mmd2_p": "The p-value of the permutation test that both distributions of images are equal.",
-    "ig": "IG, information gain: the area under accuracy by information gain, as answers become more general, "
-    "on the tree of species, genera and the root (species.tree=all: of all levels of the taxonomy).",
-    "ig_correct_only": "Information gain to which only correct answers contribute.",
-    "ig_depth": "Information gain measured by the depth of the answers in the taxonomy.",
-    "ig_change": "The change of the information gain from all species to the species of the range.",
-    "ua_a": "UA/A: the probability that an unanswerable image has a lower confidence than an answerable one; "
-    "0.5 is chance.",
-    "ua_a_change": "The change of UA/A from all species to the species of the range.",
-    "abstained": "The proportion of images on which the model abstains, without answers that could not be parsed.",
-    "abstained_at_95": "The proportion of images to abstain from for 95 % accuracy on the others.",
-    "abstention": "The proportion of images that the model abstains from, averaged over the wordings of a prompt.",
-    "abstention_sd": "The standard deviation of the proportion of abstentions between the wordings of a prompt.",
-    "p_abstain": "The proportion of unanswerable images with this reason that the model abstains from.",
-    "correct_reason": "The proportion of abstentions whose stated reason is the true one.",
-    "cochran_q": "Cochran's Q: how much abstentions differ between the wordings of a prompt.",
-    "cochran_p": "The p-value of Cochran's test that all wordings of a prompt lead to equally many abstentions.",
-    "tree_acc": "Accuracy of the most specific name that is certain enough, by a threshold fitted on other images.",
-    "tree_hm": "The harmonic mean of the accuracies in the taxonomy on answerable and unanswerable images.",
-    "hm": "The harmonic mean of the accuracies on answerable and unanswerable images.",
-    "accuracy_coverage_auc": "The area under accuracy by coverage: the mean accuracy of the most confident answers.",
-    "brier": "Brier score: the mean squared distance of probabilities from the outcomes; lower is better.",
-    "auc": "The area under accuracy by coverage: the mean accuracy of the most confident answers.",
-    "aurc": "The area under risk by coverage: the mean error rate of the most confident answers; lower is better.",
-    "auc_macro": "The area under accuracy by coverage, where accuracy is averaged over species.",
-    "auc_balanced": "The area under accuracy by coverage with equal weight for every species.",
-}  # fmt: skip
 
 LABEL_SETS: Mapping[str, str] = {
     "ImGT": "The original ImageNet labels: one class per image.",
@@ -133,11 +66,6 @@ INTERVALS: Mapping[str, str] = {
 }
 
 
-NUMBERS = frozenset(
-    {"cochran_q", "cochran_p", "brier", "log_score", "target_brier", "answer_log_prob", "mmd2", "mmd2_tau", "mmd2_null"}
-)  # not in percent
-
-
 SHARE = re.compile(
     r"(^|_)(acc|accuracy|agreement|answered|auc|choice|coverage|correct|em|exact|f1|map|match|pass|precision"
     r"|proportion|rate|recall|share)(_|$)"
@@ -157,7 +85,9 @@ def is_percent(name: str, *values: float | None, counted: bool = False) -> bool:
     """
     is_fraction = all(value is None or not abs(value) > 1 for value in values)
     is_share = counted or bool(describe_metric(name)) or SHARE.search(name.casefold()) is not None
-    return name not in NUMBERS and not name.endswith("_p") and is_fraction and is_share
+    definition = metric_definitions().get(name)
+    is_number = name.endswith("_p") or (definition is not None and definition.unit == "number")
+    return not is_number and is_fraction and is_share
 
 
 def is_counted(method: str) -> bool:
@@ -177,15 +107,17 @@ def describe_metric(name: str) -> str:
     >>> describe_metric("acc_delta")
     'The change from ID to this set of pairs of: Accuracy: the proportion of correct answers.'
     """
-    if name in METRICS:
-        return METRICS[name]
+    known = metric_definitions()
+    if name in known:
+        return known[name].summary
     base, _, ending = name.rpartition("_")
-    if ending == "delta" and base in METRICS:
-        return f"The change from ID to this set of pairs of: {METRICS[base]}"
-    if ending == "p" and base in METRICS:
-        return f"The p-value of the change from ID to this set of pairs of: {METRICS[base]}"
-    stem = next((known for known in sorted(METRICS, key=len, reverse=True) if name.startswith(f"{known}_")), "")
-    return f"With {name.removeprefix(f'{stem}_').replace('_', ' ')} as the criterion: {METRICS[stem]}" if stem else ""
+    if ending == "delta" and base in known:
+        return f"The change from ID to this set of pairs of: {known[base].summary}"
+    if ending == "p" and base in known:
+        return f"The p-value of the change from ID to this set of pairs of: {known[base].summary}"
+    stem = next((stem for stem in sorted(known, key=len, reverse=True) if name.startswith(f"{stem}_")), "")
+    criterion = name.removeprefix(f"{stem}_").replace("_", " ")
+    return f"With {criterion} as the criterion: {known[stem].summary}" if stem else ""
 
 
 def describe_label_set(name: str) -> str:

@@ -1,24 +1,12 @@
 """The ranges of metrics: no value, end of an interval or loss lies outside of them."""
 
-from math import inf, log
+from math import inf
 
 from eyechart.results.glossary import is_percent
-from eyechart.results.records import FRACTIONS
-from eyechart.statistics.proper_scores import LEAST
+from eyechart.results.metric_definitions import SHARE, metric_definitions
 
 ROUNDING = 1e-9  # a sum of shares may leave its range by so much
-SHARES = FRACTIONS | {
-    *("answered", "f1", "hm", "tree_hm", "ua_a", "p_abstain", "abstained_at_95", "target_brier"),
-    *("auc", "aurc", "auc_macro", "auc_balanced", "accuracy_coverage_auc"),
-}
 CHANGES = ("_change", "_delta")  # the endings of changes of a metric
-OTHERS = {
-    "mcc": (-1.0, 1.0),
-    "brier": (0.0, 2.0),
-    "log_score": (log(LEAST), 0.0),
-    "answer_log_prob": (-inf, 0.0),
-    "cochran_q": (0.0, inf),
-}
 
 
 def range_of(name: str) -> tuple[float, float]:
@@ -29,12 +17,14 @@ def range_of(name: str) -> tuple[float, float]:
     >>> range_of("acc1"), range_of("mcc"), range_of("mcc_delta"), range_of("length")
     ((0.0, 1.0), (-1.0, 1.0), (-2.0, 2.0), (-inf, inf))
     """
-    if name in SHARES:
-        return 0.0, 1.0
+    known = metric_definitions()
+    if name in known and (limits := known[name].range):
+        return limits
     if name.endswith(CHANGES):
-        least, most = OTHERS.get(name.rpartition("_")[0], (0.0, 1.0))
+        base = known.get(name.rpartition("_")[0])
+        least, most = (base and base.range) or SHARE
         return least - most, most - least
-    return OTHERS.get(name, (-inf, inf))
+    return -inf, inf
 
 
 def keep_in_range(name: str, value: float, interval: tuple[float, float] | None) -> tuple[float, float, float]:

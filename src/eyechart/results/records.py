@@ -16,6 +16,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 
 from eyechart.errors import ReportError
+from eyechart.results.metric_definitions import SHARE, metric_definitions
 
 SCHEMA = 3
 PASSED, FAILED = "passed", "failed"
@@ -26,13 +27,6 @@ ANSWERABLE, UNANSWERABLE = "answerable", "unanswerable"  # those of RealBirdID
 EMPTY = "empty"  # the setting that says, for each label set, how an image without labels counts
 RULE = re.compile(r"([^=]+)=(\w+)(?:, |$)")
 ROUNDING = 1e-6  # tolerance of a value beside its interval
-FRACTIONS = frozenset((
-    *("acc", "acc1", "acc5", "acc1_strict", "mc_acc", "repeated_acc", "tree_acc", "acc_macro"),
-    *("e_acc", "c_acc", "l_acc", "precision", "recall", "mean_per_class_recall", "correct_reason"),
-    *("oop", "oop_in", "oop_partial", "oop_wrong", "oop_abstain", "oop_mapped", "repeated_oop"),
-    *("abstained", "abstention", "yes_rate", "unparsed", "truncated", "case1", "case2", "flagged"),
-    *("ece", "cochran_p", "mmd2_p"),
-))  # fmt: skip
 T = TypeVar("T")
 MetricKey = tuple[str, str, str, str, str]  # name, labels, subset, level, prompt
 
@@ -349,10 +343,17 @@ def _out_of_range(metric: Metric, value: float) -> Iterator[str]:
     """Yield that a value is outside the range of its metric."""
     if not isfinite(value):
         yield f"the value {value:g}, expected a finite number"
-    elif metric.name in FRACTIONS and not 0 <= value <= 1:
-        yield f"the value {value:g}, expected a fraction from 0 to 1"
+    elif (limits := _limits(metric.name)) and not limits[0] <= value <= limits[1]:
+        expected = "a fraction from 0 to 1" if limits == SHARE else f"a number from {limits[0]:g} to {limits[1]:g}"
+        yield f"the value {value:g}, expected {expected}"
     elif metric.ci and metric.ci_method == "wilson" and not _is_consistent(metric.ci, value):
         yield f"the value {value:g} outside of its interval from {metric.ci[0]:g} to {metric.ci[1]:g}"
+
+
+def _limits(name: str) -> tuple[float, float] | None:
+    """Return the range of a metric that no other tool gives another scale; None if there is none."""
+    definition = metric_definitions().get(name)
+    return definition.range if definition and not definition.is_common else None
 
 
 def _is_consistent(interval: tuple[float, float], value: float) -> bool:

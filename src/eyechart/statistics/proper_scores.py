@@ -10,10 +10,10 @@ from scipy.special import ndtr
 
 from eyechart.statistics._checks import check_integers, check_length, require
 from eyechart.statistics.joint_tests import sign_flip_max_t
+from eyechart.statistics.least_probability import LEAST
 from eyechart.statistics.softmax import SoftmaxSums, softmax_sums
 
 Floats = NDArray[np.float64]
-LEAST = 1e-6  # a smaller probability counts as this
 _ROUNDING = 1e-3  # a sum of float32 may be above 1 by so much
 _FEW = 1000  # so many units are tested with drawn signs
 _SMALL = 0.01  # a p-value below it is computed from the normal limit, since few of the drawn signs reach it

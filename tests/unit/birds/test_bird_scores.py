@@ -9,7 +9,7 @@ import pytest
 
 from eyechart.gate.comparison.compare_metrics import SCORES, compare_metrics
 from eyechart.results.evidence import Evidence, read_evidence
-from eyechart.statistics.proper_scores import LEAST
+from eyechart.statistics.least_probability import LEAST
 
 BROKEN = frozenset({1, 15})
 

@@ -14,7 +14,8 @@ from eyechart.gate.verdicts.decide import Rule, decide, parse_gates, session_ver
 from eyechart.gate.verdicts.verdict_file import summarise_metric, summarise_session
 from eyechart.gate.verdicts.verdict_messages import count_verdicts, describe_session
 from eyechart.results.estimates import score_estimates
-from eyechart.statistics.proper_scores import LEAST, brier_scores, sign_flip_mean_p
+from eyechart.statistics.least_probability import LEAST
+from eyechart.statistics.proper_scores import brier_scores, sign_flip_mean_p
 
 RIGHT = [1.0, 0.0] * 30
 CHANCE = np.random.default_rng(3)

@@ -11,7 +11,7 @@ from eyechart.gate.comparison.compare_metrics import SCORES, compare_metrics
 from eyechart.oodbench.protocols.detection import DetectionPredictions, detection_scores
 from eyechart.protocol.registry import get_protocol
 from eyechart.results.evidence import Evidence, collect_evidence
-from eyechart.statistics.proper_scores import LEAST
+from eyechart.statistics.least_probability import LEAST
 
 
 def found(world: Any, **more: Any) -> DetectionPredictions:

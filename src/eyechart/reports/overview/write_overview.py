@@ -27,11 +27,11 @@ from eyechart.reports.tables.render import (
 from eyechart.results.failures import failure_notes
 from eyechart.results.glossary import is_counted, is_percent
 from eyechart.results.headlines import WITH_EMPTY, headlines, subset_name
+from eyechart.results.metric_definitions import metric_definitions
 from eyechart.results.records import LABELLED, Metric
 from eyechart.results.run_names import run_names
 
 AGGREGATE = ("model", "benchmark", "task", "task_type", "n_shot", "metric", "performance", "stderr")
-MILL_METRICS = {"acc1": "acc"}
 
 
 def write_overview(runs: Runs, folder: Path) -> str:
@@ -180,9 +180,9 @@ def _is_own_task(case: CaseRun) -> bool:
 def _mill_metric(case: CaseRun, metric: Metric) -> str:
     """Return Mill's name of a metric: `acc`, or `imagenet_mcq_acc`."""
     record = case.record
-    if _is_own_task(case) and metric.name == ACC1:
-        return f"{record.benchmark}_{record.protocol}_{MILL_METRICS[ACC1]}"
-    return MILL_METRICS.get(metric.name, metric.name)
+    definition = metric_definitions().get(metric.name)
+    name = (definition and definition.published_name) or metric.name
+    return f"{record.benchmark}_{record.protocol}_{name}" if _is_own_task(case) and metric.name == ACC1 else name
 
 
 def stderr(metric: Metric) -> str:
