@@ -30,7 +30,7 @@ def test_it_opens_with_the_verdict_in_one_sentence_and_a_link_to_the_changes(
     assert driver.page.locator(".lost img").count() == 3
     row = driver.page.locator(".ranks tbody tr", has_text="▼ regression").first.inner_text()
     assert re.search(
-        r"\d+\.\d\d → \d+\.\d\d \[.+\]\s+▼ regression -\d+\.\d+ \[.+\] p = \S+; \d+ lost, \d+ gained", row
+        r"\d+\.\d\d → \d+\.\d\d \[.+\]\s+▼ regression -\d+\.\d+ \[.+\] adjusted p = \S+; \d+ lost, \d+ gained", row
     ), row
     driver.page.get_by_role("link", name="All changes").click()
     driver.page.locator(".since tbody tr").first.wait_for()
@@ -57,7 +57,7 @@ def test_without_a_baseline_it_ranks_the_models_by_paired_tests(studio: Any, ope
     )
     card = driver.page.locator(".benchmark")
     assert [text.split("\t")[0] for text in card.locator("tbody tr").all_inner_texts()] == ["1–3"] * 3
-    assert re.search(r"-\d+\.\d\d points \[.+\], \d+ lost, \d+ gained, p = ", card.inner_text())
+    assert re.search(r"-\d+\.\d\d points \[.+\], \d+ lost, \d+ gained, adjusted p = ", card.inner_text())
     gate.locator("summary").click()
     assert gate.locator(".hint").last.inner_text().startswith("A comparison of another run with this one ")
 

@@ -96,7 +96,9 @@ def test_outcomes_are_those_of_the_first_ground_truth(make_run: Make) -> None:
     record = read_run(make_run(errors={0: "broken", 17: "broken"})).records[0]
     assert record.outcomes.error == 2
     assert sum((record.outcomes.correct, record.outcomes.wrong, record.outcomes.unparsed, 2)) == record.data.n
-    assert record.notes == (f"{record.case}: 2 of 18 images ended in an error and are left out of every score.",)
+    (note,) = record.notes
+    named = f"{record.case} ({record.protocol})"
+    assert note == f"{named}: 2 of 18 images ended in an error and are left out of every score."
 
 
 def test_an_error_stands_in_its_row_and_has_no_answer(make_run: Make) -> None:

@@ -97,7 +97,8 @@ def test_a_choice_of_images_is_named(make_run):
 
 def test_errors_are_noted_and_left_out_of_every_score(make_run):
     runs = load([make_run(models=ONE, errors={0: "truncated"})])
-    assert runs.notes == ("imagenet/val/conse[]: 1 of 18 images ended in an error and are left out of every score.",)
+    (note,) = runs.notes
+    assert note == "imagenet/val/conse[] (zero_shot): 1 of 18 images ended in an error and are left out of every score."
     scored = runs.groups[0].cases[0].samples(["ImGT.correct"])
     assert scored["ImGT.correct"].notna().sum() == 16  # not the error and the image without a label
 

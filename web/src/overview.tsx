@@ -1,5 +1,5 @@
 // The summary: the verdict, each benchmark as a chart with the rank or the change of each model, and all main metrics.
-import { BEFORE, deltaOf, Decision, Link, P, textOf, VERDICT } from "./changes";
+import { ADJUSTED, BEFORE, deltaOf, Decision, Link, textOf, VERDICT } from "./changes";
 import type { Against, Case, Cell, Change, GroupSummary, Index, Metric } from "./data";
 import { Bar, zoomed } from "./figures";
 import { Legend, MetricName, metricText, Term } from "./glossary";
@@ -179,20 +179,20 @@ function Changed({ index, row, change }: { index: Index; row: Case; change: Chan
   return (
     <span>
       <Decision decision={textOf(change.cells[VERDICT])} /> {textOf(deltaOf(change))}
-      <span class="hint"> p {pText(change.cells[P])}{change.samples.lost === undefined ? "" : <>; <Link index={index} about={row} change={change} how="lost" />, <Link index={index} about={row} change={change} how="gained" /></>}</span>
+      <span class="hint"> adjusted p {pText(change.cells[ADJUSTED])}{change.samples.lost === undefined ? "" : <>; <Link index={index} about={row} change={change} how="lost" />, <Link index={index} about={row} change={change} how="gained" /></>}</span>
     </span>
   );
 }
 
 const pText = (cell: Cell): string => textOf(cell).replace(/^(?=\d)/, "= ");
 
-// The change from the best model of the rank above, such as "from b6: −6.00 points [−9.30, −2.70], 12 lost, 0 gained, p = 0.0005".
+// The change from the best model of the rank above, such as "from b6: −6.00 points [−9.30, −2.70], 12 lost, 0 gained, adjusted p = 0.0005".
 function comparison({ model, delta, ci, p, lost, gained, percent: inPercent }: Against): string {
   const text = (value: number) => (inPercent ? signed(value) : Number(value.toPrecision(3)).toString());
   return [
     `from ${model}: ${text(delta)}${inPercent ? " points" : ""}${ci ? ` [${text(ci[0])}, ${text(ci[1])}]` : ""}`,
     lost === null ? "" : `${count(lost)} lost, ${count(gained!)} gained`,
-    p === null ? "" : `p ${p < 1e-4 ? "< 0.0001" : `= ${Number(p.toPrecision(2))}`}`,
+    p === null ? "" : `adjusted p ${p < 1e-4 ? "< 0.0001" : `= ${Number(p.toPrecision(2))}`}`,
   ].filter(Boolean).join(", ");
 }
 

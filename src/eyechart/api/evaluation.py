@@ -296,7 +296,7 @@ def run_cases(
             records.append(replace(record, status=PASSED))
             folder.append(records[-1])
             if len(errors := result.predictions.error_messages()) > session.settings.max_errors:
-                failed.append(f"{case}: {len(errors)} errors, the first of them: {errors[0]}")
+                failed.append(f"{case} ({case.protocol}): {len(errors)} errors, the first of them: {errors[0]}")
     except KeyboardInterrupt:
         print(_describe_interruption(session, cases), file=sys.stderr)
         raise

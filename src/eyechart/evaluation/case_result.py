@@ -123,7 +123,7 @@ class CaseResult(Generic[P]):
         """Return notes for readers of the metrics: errors, unparsed answers, facts about the data."""
         case, split = f"{self.case} ({self.case.protocol})", f"{self.case.benchmark}/{self.case.split}"
         errors, total = len(self.predictions.error_messages()), self.predictions.describe_count()
-        failed = f"{self.case}: {errors} of {total} ended in an error and are left out of every score."
+        failed = f"{case}: {errors} of {total} ended in an error and are left out of every score."
         return (
             *((failed,) if errors else ()),
             *((f"{case}: {self.stop}",) if self.stop else ()),
