@@ -45,7 +45,7 @@ def test_changed_images_are_tagged(make_run: Any, tmp_path: Path) -> None:
 def test_without_images_the_key_stands_for_the_path(import_files: Any, tmp_path: Path, capsys: Any) -> None:
     run = import_files("inspect", FILES / "before.eval")
     assert main(["export", "fiftyone", run, "--out", tmp_path / "out"]) == 0
-    assert "no images. There is no split shapes/shapes" in capsys.readouterr().err
+    assert "shapes/shapes: no images are known, so keys stand for paths." in capsys.readouterr().err
     sample = read(tmp_path / "out" / "shapes-shapes")["shape-7"]
     assert sample["filepath"] == "shape-7"  # without images, the key
     assert sample["mockllm_before_inspect_ai"]["correct"] in (True, False)
