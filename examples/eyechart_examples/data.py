@@ -15,14 +15,22 @@ NAMES = ("red", "green", "blue")
 
 
 class Images:
-    """Decoded bytes of the images, in the order of the index."""
+    """Decoded bytes of the images of a file, in the order of the index; `numbers` are their positions in the file."""
 
-    def __init__(self, images: Sequence[bytes]) -> None:
-        self.images = images
+    def __init__(self, path: Path, images: Sequence[bytes], numbers: Sequence[int]) -> None:
+        self.path, self.images, self.numbers = path, images, numbers
 
     def read(self, rows: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         """Yield the bytes of the images that are asked for."""
         yield from ((row, self.images[row]) for row in rows)
+
+    def part(self, rows: Sequence[int]) -> "Images":
+        """Return some of the images, such as those that one process is asked about."""
+        return Images(self.path, [self.images[row] for row in rows], [self.numbers[row] for row in rows])
+
+    def location(self, row: int) -> str:
+        """Return where an image is, for messages."""
+        return f"{self.path}, image {self.numbers[row]}"
 
 
 class SwatchSource:
@@ -60,9 +68,8 @@ class SwatchSource:
             for position, ((label, _), image) in enumerate(zip(lines, images, strict=True))
         )
         labels = build_original_labels(benchmark, index, [[row.label] for row in index], path.name)
-        return Dataset(
-            benchmark, split, index, Images(images), len(NAMES), names=NAMES, label_sets={labels.name: labels}
-        )
+        source = Images(path, images, range(len(images)))
+        return Dataset(benchmark, split, index, source, len(NAMES), names=NAMES, label_sets={labels.name: labels})
 
 
 SWATCHES = SwatchSource()

@@ -255,7 +255,7 @@ def test_a_table_says_what_its_own_records_say_and_no_other(make_run):
     other = make_run("other", errors={4: "broken"}, split="val-b", models={TIMM: ("supervised", [7] * 18)})
     said = ["\n".join(table.notes) for table in tables("T4", load([first, other]))]
     kept = [notes for notes in said if "val-b" not in notes]
-    assert all("imagenet/val/conse[]: 1 of 18 images ended in an error" in notes for notes in kept)
+    assert all("imagenet/val/conse[] (zero_shot): 1 of 18 images ended in an error" in notes for notes in kept)
     assert len(kept) == len(said) // 2 > 0
     assert not any("imagenet/val/conse[]" in notes for notes in said if notes not in kept)
 
