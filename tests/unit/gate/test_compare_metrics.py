@@ -274,7 +274,7 @@ def test_numbers_that_lost_the_same_samples_are_told_as_one(make: Any, share: An
     every = list(compare_metrics(make(share(acc1=[1] * 20 + [0], acc5=[1] * 20 + [0], mc_acc=[1] * 20 + [0])), now))
     assert [one.changed_samples == every[0].changed_samples for one in every] == [True, True, False]
     said = describe_loss(decide(every, Rule(0.01))[:2], every, now.keys)
-    assert "acc1 (ImGT) is worse than the baseline." in said
+    assert "acc1 (ImGT) is worse than the baseline.\n  Top-1 accuracy: the proportion of images whose best" in said
     assert "  the same samples also changed: acc5 (ImGT)\n" in said
 
 

@@ -192,6 +192,11 @@ def test_a_loss_that_is_likely_to_be_real_is_no_reason_for_a_larger_margin(judge
     said = describe_undecided(lost)
     assert "The loss is likely to be real (p=0.023): see to the model. If there is no loss and answers change" in said
     assert "A margin is chosen" not in said
+    assert "--eye-gate=accuracy,score also tests the scores" in said
+    (open_,) = judged({"acc1": RIGHT}, {"acc1": changed(22, 14)})
+    assert (open_.decision, open_.comparison.p > 0.05) == ("inconclusive", True)
+    assert "A margin is chosen" not in describe_undecided(open_)
+    assert "a run of the case with --eye-update-baseline accepts it." in describe_undecided(open_)
 
 
 @pytest.mark.parametrize(

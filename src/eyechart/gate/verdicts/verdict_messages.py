@@ -30,6 +30,7 @@ from eyechart.gate.verdicts.value_texts import compared_values, format_change, f
 from eyechart.messages.plurals import count_of
 from eyechart.messages.terminal import align_texts
 from eyechart.results.evidence import Evidence
+from eyechart.results.glossary import describe_metric
 from eyechart.results.headlines import ANSWERED
 from eyechart.statistics.degenerate_intervals import ROUNDING
 
@@ -49,7 +50,7 @@ SAME_MODEL = {
     frozenset({False}): "the same code, options and files",
     frozenset({True, False}): "the same weights, or the same code, options and files,",
 }  # by whether the comparisons compare weights
-LIKELY = 0.05  # a loss with a p-value below it is no reason to accept a larger margin
+LIKELY = 0.05  # a loss with a p-value below it is likely to be real
 
 
 def describe_losses(now: Evidence, count: int, baseline: Path, link: PageLink) -> str:
@@ -78,6 +79,7 @@ def describe_loss(verdicts: Sequence[Verdict], of_case: Sequence[MetricCompariso
     p_values = f"{format_p_value(comparison.p)}, {format_adjusted(verdict)}"
     lines = [
         f"{comparison.case} ({comparison.protocol}): {comparison.name} is worse than the baseline.",
+        *([f"  {sentence}"] if (sentence := describe_metric(comparison.metric.name)) else []),
         f"  {before} in the baseline, {after} now: {change}",
         f"  {comparison.method}, {p_values} adjusted for {TOGETHER.get(comparison.family, comparison.family)}",
     ]
@@ -249,8 +251,12 @@ def describe_undecided(verdict: Verdict) -> str:
     if more:
         condition = "If there is no loss and answers change as often as now"
         images = f"{condition}, about {more:,} more images exclude the margin"
-    if comparison.loss > 0 and comparison.p < LIKELY:
-        advice = f"The loss is likely to be real ({format_p_value(comparison.p)}): see to the model. {images}."
+    if comparison.loss > 0:
+        p_value = format_p_value(comparison.p)
+        real = f"The loss is likely to be real ({p_value}): see to the model. " if comparison.p < LIKELY else ""
+        scores = "--eye-gate=accuracy,score also tests the scores, which show a damaged model with fewer images"
+        accept = "a run of the case with --eye-update-baseline accepts it"
+        advice = f"{real}{images}. {scores}; {accept}."
     else:
         advice = f"{images}. A margin is chosen before a run: one above {_limit_text(verdict)} needs no more images."
     limit = "any size" if isnan(verdict.limit) else f"up to {_limit_text(verdict)}"
