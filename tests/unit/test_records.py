@@ -1,6 +1,7 @@
 """Runs on the disk: what is read, what is refused, and the schema that says what to expect."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,11 @@ def test_a_run_is_read_from_its_folder_or_its_file(run_folder: Path) -> None:
 def test_a_run_that_is_not_there_is_named_with_the_remedy(tmp_path: Path) -> None:
     with pytest.raises(ReportError, match=r"No run can be read at .*records\.json \(No such file.*reports/runs/latest"):
         read_run(tmp_path)
+
+
+def test_a_folder_of_runs_is_answered_with_the_latest_run(run_folder: Path) -> None:
+    with pytest.raises(ReportError, match=rf"such as {re.escape(str(run_folder))}\.$"):
+        read_run(run_folder.parent)
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"run": {}}', b'{"run": 1, "records": []}'])
