@@ -1,8 +1,9 @@
 """Classes of the user: how options reach them, what identifies them, and what is said about their errors."""
 
 import re
+import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -285,6 +286,15 @@ def test_a_file_in_place_of_a_module_gets_the_module(write: Callable[..., Any]) 
         capabilities(parse_spec("own.py:M[]"))
     with pytest.raises(SpecError, match=r"run the command in the folder src/nets, and write own:M\[…\]\."):
         parse_spec("src/nets/own.py:M[bits=4]")
+
+
+def test_a_module_may_import_a_torchvision_whose_binary_cannot_be_loaded(
+    tmp_path: Path, torch_python: Sequence[str]
+) -> None:
+    (tmp_path / "net.py").write_text("import torchvision\n\n\nclass Net:\n    pass\n")
+    code = "from eyechart.models.own_class import load_class; print(load_class('net:Net').__name__)"
+    done = subprocess.run([*torch_python, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout == "Net\n", done.stderr
 
 
 def test_a_class_with_an_abstract_method_is_named(write: Callable[..., Any]) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any, get_args, get_type_hints
 
 from eyechart.errors import EyechartError, ModelError, SpecError
@@ -22,6 +23,7 @@ from eyechart.models.own_class_identity import (
     own_package,
     source_files,
 )
+from eyechart.models.runtime.torchvision_repair import repair
 from eyechart.models.spec import ModelSpec
 
 FILE_SUFFIX = ".py"
@@ -31,6 +33,7 @@ SIGNATURE = (
     "follow as keyword arguments (docs/extending.md)."
 )
 SPEC_IN_MESSAGE = re.compile(r"ModelSpec|takes no arguments|positional arguments? but \d+ were given")
+BROKEN_TORCHVISION = "operator torchvision::nms does not exist"
 SEED = 67280421310721  # torch's own, of a process that sets none
 
 
@@ -49,7 +52,7 @@ def load_class(target: str) -> Any:
         sys.path.append(here)
     try:
         with files_read() as read:
-            imported = import_module(module)
+            imported = _import_repaired(module)
     except ModuleNotFoundError as error:
         absent = str(error.name)
         if module != absent and not module.startswith(f"{absent}."):
@@ -76,6 +79,16 @@ def load_class(target: str) -> Any:
     note_import(imported, read)
     check_unchanged(target, model_class)
     return model_class
+
+
+def _import_repaired(module: str) -> ModuleType:
+    """Import a module; once more if it imports a torchvision whose binary cannot be loaded, which is then repaired."""
+    try:
+        return import_module(module)
+    except RuntimeError as error:
+        if BROKEN_TORCHVISION not in str(error) or not repair():
+            raise
+        return import_module(module)
 
 
 def _missing_import(subject: str, action: str, error: ModuleNotFoundError) -> ModelError:
