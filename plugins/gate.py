@@ -42,6 +42,7 @@ class Gate:
             verbose=self.config.get_verbosity() > 0,
             floors=tuple(get_option(self.config, "floor") or ()),
             floors_are_strict=bool(self.config.getoption("eye_floor")),
+            policy=get_option(self.config, "policy") or "",
             data=settings.data,
             store=settings.store,
         )

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from eyechart.gate.policy.tiers import ADVISORY, Policy, PolicyRule
 from eyechart.gate.verdicts.decide import Rule
 from eyechart.results.glossary import SUBSETS, describe_metric
 
@@ -36,6 +37,12 @@ def test_it_opens_with_the_verdict_in_one_sentence_and_a_link_to_the_changes(
     driver.page.locator(".since tbody tr").first.wait_for()
     assert f"{losses} ▼ regression" in driver.page.locator(".sums").inner_text()
     assert int(losses) > 0
+
+
+def test_what_the_policy_makes_advisory_is_no_headline(studio: Any, folders: Any, opened: Any) -> None:
+    rule = Rule(0.5, policy=Policy(rules=(PolicyRule(tier=ADVISORY),)))
+    driver = opened(studio.page(folders[1], baseline=folders[0], rule=rule))
+    assert "Worse in" not in driver.page.locator(".gate-line").inner_text()
 
 
 def test_where_nothing_is_worse_it_says_what_would_have_been_detected(studio: Any, opened: Any) -> None:

@@ -3,12 +3,13 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from eyechart.cli import PROGRAM
 from eyechart.cli.reports import print_tables
+from eyechart.cli.rule_options import rule_options
 from eyechart.commands.parameters import (
     ALPHA,
     PATH,
@@ -17,12 +18,14 @@ from eyechart.commands.parameters import (
     labels_option,
     offline_option,
     recorded_data_option,
-    rule_options,
     runs_argument,
     store_option,
 )
 from eyechart.errors import NotComparableError
 from eyechart.files.text_files import plain_text
+
+if TYPE_CHECKING:
+    from eyechart.gate.verdicts.decide import Rule
 
 
 @click.command()
@@ -35,21 +38,6 @@ from eyechart.files.text_files import plain_text
     "of the first run and the second model of the second.",
 )
 @rule_options
-@click.option(
-    "--gate",
-    "gates",
-    metavar="KINDS",
-    type=ParsedBy("eyechart.gate.verdicts.decide:parse_gates"),
-    default="accuracy",
-    show_default=True,
-    help="Kinds of metrics whose regression is one of the whole: accuracy, score; as --eye-gate.",
-)
-@click.option(
-    "--policy",
-    metavar="FILE",
-    type=PATH,
-    help="TOML file with tiers, margins and tolerated losses of some metrics, and floors, as --eye-policy.",
-)
 @click.option(
     "--check",
     is_flag=True,
@@ -66,11 +54,7 @@ from eyechart.files.text_files import plain_text
 def compare(
     runs: Sequence[Path],
     models: tuple[str, str] | None,
-    alpha: float,
-    max_drop: float,
-    margin: float | None,
-    gates: tuple[str, ...],
-    policy: Path | None,
+    rule: "Rule",
     check: bool,
     verdicts: Path | None,
     format_name: str,
@@ -80,9 +64,7 @@ def compare(
     RUN is the folder of a run, or a file or folder of baselines: two of them, or one with --models. Metrics are
     compared over the same samples. Classes, taxa and other slices that changed have a table of their own.
     """
-    from eyechart.gate.policy.tiers import NO_POLICY, read_policy
     from eyechart.gate.session.gate_status import ABSENT, INCONCLUSIVE, REGRESSION
-    from eyechart.gate.verdicts.decide import Rule
     from eyechart.gate.verdicts.verdict_file import write_verdicts
     from eyechart.gate.verdicts.verdict_messages import describe_undecided
     from eyechart.reports.comparison.run_comparison import (
@@ -96,7 +78,6 @@ def compare(
     if len(runs) > 2 or (len(runs) == 1 and not models):
         raise click.UsageError("compare takes two runs, or one and --models SPEC SPEC.")
     sides = match_models(runs, models) if models else match_runs(runs)
-    rule = Rule(alpha, max_drop, margin, gates, NO_POLICY if policy is None else read_policy(policy))
     try:
         result = compare_sides(sides, rule)
         status = gate_status(sides, result)

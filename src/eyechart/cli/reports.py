@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from eyechart.cli.rule_options import rule_options
 from eyechart.commands.parameters import (
     PATH,
     annotations_option,
@@ -16,7 +17,6 @@ from eyechart.commands.parameters import (
     labels_option,
     recorded_data_option,
     reference_option,
-    rule_options,
     runs_argument,
     store_option,
 )
@@ -135,9 +135,6 @@ def figure(
 )
 def page(
     runs: Sequence[Path],
-    alpha: float,
-    max_drop: float,
-    margin: float | None,
     single: bool,
     out: Path | None,
     **options: Any,
@@ -148,12 +145,11 @@ def page(
     image. The last RUN is compared with the earlier ones. With --single it is one file to attach to a pull request or
     a mail.
     """
-    from eyechart.gate.verdicts.decide import Rule
     from eyechart.messages.terminal import progress_line
     from eyechart.reports.page.single import SIDE, write_single
     from eyechart.reports.page.write_page import PageOptions, write_page
 
-    chosen = PageOptions(tuple(runs), rule=Rule(alpha, max_drop, margin), **options)
+    chosen = PageOptions(tuple(runs), **options)
     with progress_line() as progress:
         if single:
             path = out or report_folder(runs[-1]) / "page.html"

@@ -76,20 +76,3 @@ offline_option = click.option("--offline", is_flag=True, help="Never open a netw
 def seed_option(text: str) -> Callable[[Command], Command]:
     """Return the option for the seed."""
     return click.option("--seed", metavar="N", type=click.IntRange(0), default=42, show_default=True, help=text)
-
-
-def rule_options(command: Command) -> Command:
-    """Add the options for the significance level, the tolerated loss and the margin."""
-    alpha = click.option(
-        "--alpha", metavar="P", type=ParsedBy("eyechart.reports.comparison.verdict_cells:parse_alpha"), default=ALPHA,
-        show_default=True, help="Significance level of adjusted p-values, as --eye-alpha.",
-    )  # fmt: skip
-    max_drop = click.option(
-        "--max-drop", metavar="SHARE", type=ParsedBy("eyechart.gate.verdicts.decide:parse_share"), default=0.0,
-        show_default=True, help="Largest tolerated loss, a fraction below 0.5, as --eye-max-drop.",
-    )  # fmt: skip
-    margin = click.option(
-        "--margin", metavar="SHARE", type=ParsedBy("eyechart.gate.verdicts.decide:parse_margin"),
-        help="Smallest loss that must be excluded, a fraction below 0.5, as --eye-margin.",
-    )  # fmt: skip
-    return alpha(max_drop(margin(command)))

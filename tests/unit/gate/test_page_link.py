@@ -30,6 +30,10 @@ PAGE = "eyechart page"
         (PageLink(HERE, HERE / "1", HERE / "k", rule=Rule(0.05)), "1 --baseline k --alpha 0.05 --out page"),
         (PageLink(HERE, HERE / "1", HERE / "k", rule=Rule(max_drop=0.05)), "1 --baseline k --max-drop 0.05 --out page"),
         (PageLink(HERE, HERE / "1", HERE / "k", rule=Rule(margin=0.01)), "1 --baseline k --margin 0.01 --out page"),
+        (
+            PageLink(HERE, HERE / "1", HERE / "k", rule=Rule(gates=("accuracy", "score")), policy="a b.toml"),
+            "1 --baseline k --gate accuracy,score --policy 'a b.toml' --out page",
+        ),
     ],
 )  # fmt: skip
 def test_the_command_names_what_is_beneath_the_folder_from_there_on(sight: PageLink, rest: str) -> None:

@@ -75,8 +75,8 @@ def _pooled_order(verdict: Verdict) -> tuple[bool, int, float]:
 class GateOptions:
     """The options of the gate; `folder` is where the session was started, `run` the run's folder.
 
-    `baseline` is the path as it was given, relative to `folder`. A floor of `floors` that matches no metric is an error
-    if `floors_are_strict`.
+    `baseline` and `policy`, the file of the rule's policy, are paths as they were given, relative to `folder`. A floor
+    of `floors` that matches no metric is an error if `floors_are_strict`.
     """
 
     folder: Path
@@ -89,6 +89,7 @@ class GateOptions:
     verbose: bool = False
     floors: tuple[str, ...] = ()
     floors_are_strict: bool = False
+    policy: str = ""
     data: str | None = None
     store: Path = STORE
 
@@ -246,6 +247,7 @@ class GateSession:
             data=options.data,
             store=options.store,
             rule=options.rule,
+            policy=options.policy,
         )
 
     def fail_model(self, verdict: Verdict) -> None:

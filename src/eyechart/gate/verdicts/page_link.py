@@ -13,7 +13,10 @@ PAGE = Path("page")
 
 @dataclass(frozen=True)
 class PageLink:
-    """A run and its baseline, with the data, store and gate options that the page needs; `folder` is where we are."""
+    """A run and its baseline, with the data, store and gate options that the page needs.
+
+    `folder` is where we are. `policy` is the file of the rule's policy, "" without one.
+    """
 
     folder: Path
     run: Path
@@ -21,6 +24,7 @@ class PageLink:
     data: str | None = None
     store: Path = STORE
     rule: Rule = DEFAULT_RULE
+    policy: str = ""
 
     @property
     def command(self) -> str:
@@ -31,6 +35,8 @@ class PageLink:
             "--alpha": "" if self.rule.alpha == DEFAULT_RULE.alpha else str(self.rule.alpha),
             "--max-drop": str(self.rule.max_drop) if self.rule.max_drop else "",
             "--margin": "" if self.rule.margin is None else str(self.rule.margin),
+            "--gate": "" if self.rule.gates == DEFAULT_RULE.gates else ",".join(self.rule.gates),
+            "--policy": self.policy,
             "--data": self.data or "",
             "--store": "" if self.relative(self.store) == str(STORE) else self.relative(self.store),
             "--out": str(PAGE),

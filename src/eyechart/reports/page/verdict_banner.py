@@ -53,7 +53,7 @@ def summarise_verdict(runs: Runs, changes: Changes, rankings: Sequence[Ranking] 
     text = f"{text} {confidence.capitalize()}." if confidence else text
     text = "".join([*(f"{str(drift).capitalize()}. " for drift in drifts), text])
     more = [describe_losses(NOW, list(_losses_of_comparison(changes)))]
-    worse = any(verdict.decision == REGRESSION for verdict in verdicts)
+    worse = any(verdict.regression for verdict in verdicts)
     if decision == INCONCLUSIVE or (decision == REGRESSION and not worse):
         sentence = describe_session(changes.outcome.every).replace("--eye-margin", "--margin")
         more.insert(0, f"{sentence[0].upper()}{sentence[1:]}.")
@@ -66,7 +66,7 @@ def summarise_verdict(runs: Runs, changes: Changes, rankings: Sequence[Ranking] 
 def _describe_worst(verdicts: Sequence[Verdict]) -> str:
     """Return a sentence about the first regression, that of a primary metric if there is one; "" without any."""
     lost = sorted(
-        (verdict for verdict in verdicts if verdict.decision == REGRESSION),
+        (verdict for verdict in verdicts if verdict.regression),
         key=lambda verdict: not verdict.comparison.primary,
     )
     if not lost:
@@ -82,9 +82,12 @@ def _describe_worst(verdicts: Sequence[Verdict]) -> str:
 def count_changes(verdicts: Sequence[Verdict], against: str) -> str:
     """Return a sentence that counts the verdicts."""
     decisions = [verdict.decision for verdict in verdicts]
-    worse, tolerated, better = (decisions.count(word) for word in (REGRESSION, TOLERATED, IMPROVEMENT))
+    worse = sum(verdict.regression for verdict in verdicts)
+    tolerated, better = (decisions.count(word) for word in (TOLERATED, IMPROVEMENT))
+    advisory = sum(verdict.decision == REGRESSION and not verdict.gated for verdict in verdicts)
     fallen, cases = count_fallen(verdicts), _inconclusive_cases(verdicts)
     more = [
+        f"{advisory} significantly worse but advisory" if advisory else "",
         f"{fallen} worse but not significantly" if fallen else "",
         f"{tolerated} tolerated" if tolerated else "",
         f"{better} better" if better else "",
