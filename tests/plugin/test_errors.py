@@ -42,7 +42,7 @@ def test_a_corrupt_picture_fails_its_case_by_name_and_the_rest_is_kept(broken: A
 
 def test_a_corrupt_picture_is_an_error_and_no_wrong_answer(broken: Any) -> None:
     result = broken.passes("--eye-max-errors=1")
-    result.stdout.fnmatch_lines(["note: imagenet/tiny/tiny[[][]]: 1 of 18 images ended in an error*"])
+    result.stdout.fnmatch_lines(["note: imagenet/tiny/tiny[[][]] (zero_shot): 1 of 18 images ended in an error*"])
     record = broken.records[0]
     assert record["outcomes"]["error"] == 1
     assert record["outcomes"]["correct"] + record["outcomes"]["wrong"] == 17
