@@ -193,6 +193,11 @@ def test_the_page_tells_runs_of_one_name_apart(run: Any, page: Any) -> None:
     assert [run_["folder"] for run_ in index["runs"]] == ["one/latest", "two/latest"]
 
 
+def test_runs_without_a_common_case_are_no_lack_of_an_earlier_run(run: Any, page: Any) -> None:
+    index, _ = page(run("one", models=("timm[a]",)), run("two", models=("timm[b]",)))
+    assert "The runs of this page have no case in common" in index["verdict"]["text"]
+
+
 def test_compare_names_runs_by_folder_and_time(two: tuple[Path, Path], capsys: Any) -> None:
     assert main(["compare", *map(str, two)]) == 0
     written = capsys.readouterr().out

@@ -20,8 +20,6 @@ from eyechart.reports.page.case_rows import first_metric, split_names
 from eyechart.reports.runs import CaseRun, ComparableCases, Runs, short_protocol_name
 from eyechart.reports.tables.render import one_line
 
-NO_EARLIER = "This page has no baseline and no earlier run."
-
 
 @dataclass(frozen=True)
 class Ranking:
@@ -138,4 +136,4 @@ def describe_rankings(rankings: Sequence[Ranking], alpha: float) -> str:
         what = f"{leaders[0]} is significantly better than every other model on {split}"
     else:
         what = f"{len(leaders)} models on {split} share the first rank: no difference between them is significant"
-    return f"{what} (paired tests over the same samples, p < {alpha:g} after Holm's correction). {NO_EARLIER}"
+    return f"{what} (paired tests over the same samples, p < {alpha:g} after Holm's correction)."

@@ -28,11 +28,8 @@ from eyechart.reports.page.paired import Ranking, describe_rankings
 from eyechart.reports.runs import Runs
 from eyechart.reports.tables.render import one_line
 
-NOTHING = "Nothing was compared: this page has no baseline and no earlier run."
-NOTHING_IN_COMMON = (
-    "Nothing was compared: the runs of this page have no case in common, that is, none of the same split, model and "
-    "protocol."
-)
+ONE_RUN = "this page has no baseline and no earlier run."
+NOTHING_IN_COMMON = "the runs of this page have no case in common, that is, none of the same split, model and protocol."
 NOW, AGAIN = "This comparison", "A comparison of another run with this one"
 
 
@@ -45,7 +42,8 @@ def summarise_verdict(runs: Runs, changes: Changes, rankings: Sequence[Ranking] 
     if not verdicts:
         losses = list(_losses_without_comparison(runs, changes))
         ranks = "" if changes.has_content else describe_rankings(rankings, changes.rule.alpha)
-        text = ranks or _describe_nothing(runs, changes)
+        nothing = _describe_nothing(runs, changes)
+        text = f"{ranks} {nothing[0].upper()}{nothing[1:]}" if ranks else f"Nothing was compared: {nothing}"
         return {"kind": "ranks" if ranks else "open", "text": text, "more": [describe_losses(AGAIN, losses)]}
     decision, drifts = changes.outcome.session.decision, changes.outcome.session.drifts
     confidence = describe_confidence(changes.outcome.every)
@@ -109,8 +107,8 @@ def _inconclusive_cases(verdicts: Sequence[Verdict]) -> set[tuple[str, str]]:
 def _describe_nothing(runs: Runs, changes: Changes) -> str:
     """Return why nothing was compared."""
     if changes.has_content:
-        return f"Nothing was compared with {one_line(changes.against)}."
-    return NOTHING_IN_COMMON if len(runs.sessions) > 1 else NOTHING
+        return f"no number of this page can be compared with {one_line(changes.against)}."
+    return NOTHING_IN_COMMON if len(runs.sessions) > 1 else ONE_RUN
 
 
 def describe_losses(subject: str, losses: list[float]) -> str:
