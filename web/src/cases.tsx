@@ -73,7 +73,7 @@ function About({ run }: { run: Run }) {
   return (
     <li>
       <b><Text>{run.folder}</Text></b>: eyechart <Text>{run.eyechart}</Text>, <Text>{run.started}</Text>,{" "}
-      {run.seconds.toFixed(0)} s, exit status {run.status}, {run.workers} workers, {run.loads} model loads<br />
+      {run.seconds.toFixed(0)} s, exit status {run.status}, {run.work}<br />
       <code><Text>{run.command}</Text></code>
     </li>
   );

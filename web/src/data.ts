@@ -32,7 +32,7 @@ export interface Case {
   primary?: boolean; rank?: number; against?: Against | null;
 }
 export interface Run {
-  folder: string; started: string; seconds: number; status: number; workers: number; loads: number; command: string;
+  folder: string; started: string; seconds: number; status: number; work: string; command: string;
   eyechart: string;
 }
 export interface CaseSummary {

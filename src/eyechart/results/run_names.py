@@ -5,6 +5,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
+from eyechart.messages.plurals import count_of
 from eyechart.results.records import Run
 
 
@@ -13,6 +14,16 @@ def start_time(run: Run) -> str:
     with suppress(ValueError):
         return f"{datetime.fromisoformat(run.started).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
     return run.started
+
+
+def describe_work(workers: int, loads: int) -> str:
+    """Return in how many processes a session ran, and how many models were loaded.
+
+    >>> describe_work(0, 1), describe_work(4, 0)
+    ('one process, 1 model loaded', '4 workers, no model loaded')
+    """
+    processes = count_of(workers, "worker") if workers else "one process"
+    return f"{processes}, {count_of(loads, 'model') if loads else 'no model'} loaded"
 
 
 def folder_names(folders: Sequence[Path]) -> list[str]:

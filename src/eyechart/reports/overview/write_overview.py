@@ -29,7 +29,7 @@ from eyechart.results.glossary import is_counted, is_percent
 from eyechart.results.headlines import WITH_EMPTY, headlines, subset_name
 from eyechart.results.metric_definitions import metric_definitions
 from eyechart.results.records import LABELLED, Metric
-from eyechart.results.run_names import run_names
+from eyechart.results.run_names import describe_work, run_names
 
 AGGREGATE = ("model", "benchmark", "task", "task_type", "n_shot", "metric", "performance", "stderr")
 
@@ -49,7 +49,7 @@ def _markdown(runs: Runs, tables: list[Table]) -> str:
     """Return the runs, failures and notes, then every table, as Markdown."""
     run_lines = [
         f"{name}: eyechart {run.eyechart}, {run.seconds:.0f} s, exit status {run.exit_status}, "
-        f"{run.workers} workers, {run.loads} model loads: {run.command}"
+        f"{describe_work(run.workers, run.loads)}: {run.command}"
         for name, (_, run) in zip(run_names(runs.sessions), runs.sessions, strict=True)
     ]
     head = "".join(

@@ -11,7 +11,7 @@ from eyechart.results.failures import failure_notes
 from eyechart.results.glossary import is_counted, is_percent
 from eyechart.results.headlines import headlines, subset_name
 from eyechart.results.records import Metric, Record, Run
-from eyechart.results.run_names import folder_names, start_time
+from eyechart.results.run_names import describe_work, folder_names, start_time
 
 ACCURACIES = ("acc1", "mc_acc", "repeated_acc")
 LETTER = re.compile(r" \(([a-z]|\d+)\)")  # distinguishes prompt settings of one protocol
@@ -124,8 +124,7 @@ def _run_row(name: str, run: Run) -> dict[str, Any]:
         "started": one_line(start_time(run)),
         "seconds": run.seconds,
         "status": run.exit_status,
-        "workers": run.workers,
-        "loads": run.loads,
+        "work": describe_work(run.workers, run.loads),
         "command": one_line(run.command),
         "eyechart": one_line(run.eyechart),
     }
