@@ -304,7 +304,7 @@ def read_run(folder: Path) -> Records:
             raise ReportError(f"{path} has schema {schema}; this eyechart reads schema {SCHEMA}. {remedy}")
         records = decode(data, Records)
     except OSError as error:
-        runs = {found.parent.name: found.parent for found in sorted(path.parent.glob(f"*/{path.name}"))}
+        runs = {file.parent.name: file.parent for file in sorted(path.parent.glob(f"*/{path.name}"))}
         example = runs.get("latest") or next(reversed(runs.values()), Path("reports/runs/latest"))
         raise ReportError(
             f"No run can be read at {path} ({error.strerror}). Name the folder of a run, such as {example}."
