@@ -11,7 +11,7 @@ from xdist.scheduler import LoadScheduling, LoadScopeScheduling
 from .cases import find_case
 
 
-class ModelScheduling(LoadScopeScheduling):  # type: ignore[misc]
+class ModelScheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
     """Sends all cases of a model to one worker; any other test has its own scope."""
 
     def _split_scope(self, nodeid: str) -> str:

@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from eyechart.cli.reports import print_tables
+from eyechart.cli.rule_options import alpha_option
 from eyechart.commands.parameters import (
-    ALPHA,
     CommaList,
     ParsedBy,
     data_option,
@@ -40,10 +40,7 @@ DEFAULT_SPLIT = "imagenet/sample"
     "--repeats", metavar="N", type=click.IntRange(0), default=1, show_default=True,
     help="Number of evaluations with the same settings.",
 )  # fmt: skip
-@click.option(
-    "--alpha", metavar="P", type=ParsedBy("eyechart.reports.comparison.verdict_cells:parse_alpha"), default=ALPHA,
-    show_default=True, help="Significance level of the gate, as --eye-alpha.",
-)  # fmt: skip
+@alpha_option("Significance level of the gate, as --eye-alpha.")
 @click.option("--protocol", metavar="NAME", multiple=True, help="Protocol. Repeatable. [default: all that suit]")
 @click.option(
     "--limit", metavar="N", type=ParsedBy("eyechart.data.dataset.limits:parse_limit"),

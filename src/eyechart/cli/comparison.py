@@ -9,11 +9,9 @@ import click
 
 from eyechart.cli import PROGRAM
 from eyechart.cli.reports import print_tables
-from eyechart.cli.rule_options import rule_options
+from eyechart.cli.rule_options import alpha_option, rule_options
 from eyechart.commands.parameters import (
-    ALPHA,
     PATH,
-    ParsedBy,
     format_option,
     labels_option,
     offline_option,
@@ -123,14 +121,7 @@ def baseline(runs: Sequence[Path], out: Path) -> None:
 @runs_argument
 @click.option("--metric", metavar="NAME", help="Metric to rank by, such as acc1, ece, f1 or ig. [default: accuracy]")
 @labels_option
-@click.option(
-    "--alpha",
-    metavar="P",
-    type=ParsedBy("eyechart.reports.comparison.verdict_cells:parse_alpha"),
-    default=ALPHA,
-    show_default=True,
-    help="Significance level of a new rank, after Holm's correction.",
-)
+@alpha_option("Significance level of a new rank, after Holm's correction.")
 @format_option
 def leaderboard(runs: Sequence[Path], metric: str | None, labels: str | None, alpha: float, format_name: str) -> None:
     """Rank models by one metric.
@@ -157,14 +148,7 @@ def leaderboard(runs: Sequence[Path], metric: str | None, labels: str | None, al
 @click.option(
     "--words", metavar="FILE", type=PATH, help="Words that name clusters, one per line. [default: class names]"
 )
-@click.option(
-    "--alpha",
-    metavar="P",
-    type=ParsedBy("eyechart.reports.comparison.verdict_cells:parse_alpha"),
-    default=ALPHA,
-    show_default=True,
-    help="False discovery rate of the clusters that are named.",
-)
+@alpha_option("False discovery rate of the clusters that are named.")
 @recorded_data_option
 @store_option
 @offline_option

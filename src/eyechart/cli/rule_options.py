@@ -7,20 +7,21 @@ from typing import Any
 
 import click
 
-from eyechart.commands.parameters import ALPHA, PATH, ParsedBy
+from eyechart.commands.parameters import PATH, ParsedBy
+
+ALPHA = 0.01  # of the gate
+
+
+def alpha_option(text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the option for a significance level."""
+    parsed = ParsedBy("eyechart.reports.comparison.verdict_cells:parse_alpha")
+    return click.option("--alpha", metavar="P", type=parsed, default=ALPHA, show_default=True, help=text)
 
 
 def rule_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of the gate's rule to a command, which gets the `Rule` as its argument `rule`."""
 
-    @click.option(
-        "--alpha",
-        metavar="P",
-        type=ParsedBy("eyechart.reports.comparison.verdict_cells:parse_alpha"),
-        default=ALPHA,
-        show_default=True,
-        help="Significance level of adjusted p-values, as --eye-alpha.",
-    )
+    @alpha_option("Significance level of adjusted p-values, as --eye-alpha.")
     @click.option(
         "--max-drop",
         metavar="SHARE",

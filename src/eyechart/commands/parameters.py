@@ -13,7 +13,6 @@ from eyechart.files.folders import STORE
 Command = TypeVar("Command", bound=Callable[..., Any])
 PATH = click.Path(path_type=Path)
 FORMATS = ("md", "csv", "tex")
-ALPHA = 0.01  # of the gate
 
 
 class ParsedBy(click.ParamType):  # type: ignore[type-arg]  # it takes one since click 8.5

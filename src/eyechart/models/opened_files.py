@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from sysconfig import get_paths
+from types import FrameType
 
 STANDARD_LIBRARY = Path(get_paths()["stdlib"]).resolve()
 EYECHART = str(Path(__file__).parents[1])
@@ -37,14 +38,14 @@ class _Code:
 
     def __init__(self, sources: Collection[str], known: Collection[str]) -> None:
         self.sources, self.known = frozenset(sources), frozenset(known)
-        self.folders = tuple(f"{path}{os.sep}" for path in known if os.path.isdir(path))  # noqa: PTH112
+        self.folders = tuple(f"{path}{os.sep}" for path in known if Path(path).is_dir())
         self.read: set[str] = set()
 
     def hear(self, path: str, writes: bool) -> None:
         """Note a file if the innermost frame of the user or of eyechart is the user's."""
         if writes or path in self.known or path in self.read or path.startswith(self.folders):
             return
-        frame = sys._getframe(2)
+        frame: FrameType | None = sys._getframe(2)
         while frame is not None:
             name = frame.f_code.co_filename
             if name in self.sources:
@@ -53,7 +54,7 @@ class _Code:
                 return
             if name.startswith(EYECHART):
                 return
-            frame = frame.f_back  # type: ignore[assignment]
+            frame = frame.f_back
 
 
 _READINGS: list[_Reading] = []

@@ -228,12 +228,14 @@ class ComparableCases:
         several = len({*protocols.values()}) > 1
         return {id(e): f"{e.model}, {protocols[id(e)]}" if several else e.model for e in self.cases}
 
+    def protocol_settings(self, without: Collection[str] = ()) -> Mapping[str, str]:
+        """Return the prompt settings by the name in the column Protocol."""
+        names = self.protocol_names(without)
+        return {names[id(e)]: e.prompt_settings_without(without) or "no prompts" for e in self.cases}
+
     def notes(self, without: Collection[str] = ()) -> tuple[str, ...]:
         """Return the notes on images, protocols, prompt settings, label rules and label sets."""
-        protocols = self.protocol_names(without)
-        settings = dict.fromkeys(
-            f"{protocols[id(e)]}: {e.prompt_settings_without(without) or 'no prompts'}." for e in self.cases
-        )
+        settings = [f"{name}: {text}." for name, text in self.protocol_settings(without).items()]
         rules = [f"{name} {value}" for name, value in zip(LABEL_RULES, self.cases[0].label_rules, strict=True) if value]
         fingerprint = self.cases[0].record.data.fingerprint
         images = "; ".join([f"{self.title}: {self.size:,} images, fingerprint {fingerprint[:12]}", *rules])

@@ -5,7 +5,7 @@ equal cases and rules give equal verdicts.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -154,6 +154,11 @@ class SessionComparison:
         return [verdict for verdict in self.slices if verdict.gated]
 
     @property
+    def of_cases(self) -> list[Verdict]:
+        """The verdicts that can fail a case: those on metrics, and on slices that are gated."""
+        return [*self.verdicts, *self.gated_slices]
+
+    @property
     def every(self) -> list[Verdict]:
         """All verdicts that decide on the session: on metrics, models, and slices that can fail a case."""
         return [*self.verdicts, *self.pooled, *self.gated_slices]
@@ -166,7 +171,7 @@ class SessionComparison:
     @property
     def open_verdicts(self) -> list[Verdict]:
         """The verdicts on metrics and slices that must be decided, and are not."""
-        return [verdict for verdict in (*self.verdicts, *self.gated_slices) if verdict.is_open]
+        return [verdict for verdict in self.of_cases if verdict.is_open]
 
     def unused_rules(self) -> list[str]:
         """Return the rules of the policy that match no metric and no slice, which may be misspelled."""
@@ -220,11 +225,7 @@ def compare_cases(
     verdicts, pooled = decide_with_models(numbers, rule)
     slices = decide_slices([part for case in cases.values() for part in case.slices], rule)
     result = SessionComparison(rule, cases, tuple(verdicts), tuple(pooled), tuple(slices))
-    if drifts is None:
-        return result
-    return SessionComparison(
-        rule, cases, result.verdicts, result.pooled, result.slices, tuple(_find_drifts(result, drifts))
-    )
+    return result if drifts is None else replace(result, drifts=tuple(_find_drifts(result, drifts)))
 
 
 def compare_case(pair: CasePair, sides: tuple[str, str] = SIDES) -> CaseComparison:

@@ -1,4 +1,4 @@
-"""The gate of a session: what fails a case, what is undecided, what is an error, and what is said."""
+"""The gate of a session: which cases fail or are undecided and why, and which messages and errors are printed."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -190,13 +190,13 @@ class GateSession:
         if options.verbose:
             self.messages += [f"gate: {sentence}" for sentence in describe_floor([*verdicts, *pooled])]
         self.messages += describe_slices(result.slices, result.slice_changes, verbose=options.verbose)
-        self.messages += show_failing_numbers([*verdicts, *result.gated_slices])
+        self.messages += show_failing_numbers(result.of_cases)
         if benchmarks := describe_benchmarks(verdicts):
             self.messages.append(f"gate: {benchmarks}")
         if verdicts:
             self.messages.append(f"gate: {'; '.join([*map(str, result.drifts), describe_session(result.every)])}")
         open_end = describe_open_end(verdicts) if options.strict else ""
-        line = count_verdicts([*verdicts, *result.gated_slices], pooled)
+        line = count_verdicts(result.of_cases, pooled)
         self.messages.append(f"{line}; {open_end}" if open_end else line)
 
     def report_data(self, key: Key, case: CaseComparison, remarks: dict[str, list[Evidence]]) -> None:
@@ -267,7 +267,7 @@ class GateSession:
         if verdict.confidence_regression and not verdict.gated:
             change = f"{comparison.name} {format_change(comparison)} ({format_adjusted(verdict)} adjusted)"
             self.messages.append(describe_remark(now, f"confidence regression: {change}"))
-        elif verdict.decision == REGRESSION and not verdict.gated:
+        elif verdict.advisory_regression:
             self.messages.append(describe_remark(now, f"advisory: {comparison.name} {format_change(comparison)}"))
         elif verdict.improvement:
             self.messages.append(describe_remark(now, f"better: {comparison.name} {format_change(comparison)}"))

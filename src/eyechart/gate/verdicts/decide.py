@@ -140,6 +140,11 @@ class Verdict:
         return self.gated and self.decision in (REGRESSION, CONFIDENCE_REGRESSION)
 
     @property
+    def advisory_regression(self) -> bool:
+        """Whether it is a significant loss that fails no case, since the metric is advisory."""
+        return not self.gated and self.decision == REGRESSION
+
+    @property
     def confidence_regression(self) -> bool:
         """Whether it is a significant loss of a proper score."""
         return self.decision == CONFIDENCE_REGRESSION

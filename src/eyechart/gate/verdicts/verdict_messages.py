@@ -115,7 +115,7 @@ def count_verdicts(verdicts: Sequence[Verdict], pooled: Sequence[Verdict] = ()) 
     """
     worse = sum(verdict.regression for verdict in verdicts)
     line = f"gate: {count_of(len(verdicts), 'number')} compared, {worse} significantly worse"
-    if advisory := sum(verdict.decision == REGRESSION and not verdict.gated for verdict in verdicts):
+    if advisory := sum(verdict.advisory_regression for verdict in verdicts):
         line += f", {advisory} significantly worse but advisory"
     if fallen := count_fallen(verdicts):
         line += f", {fallen} worse but not significantly"

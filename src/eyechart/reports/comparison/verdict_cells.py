@@ -65,8 +65,7 @@ class RunComparison:
         return self.session.every
 
     def __str__(self) -> str:
-        numbers = [*self.session.verdicts, *self.session.gated_slices]
-        return count_verdicts(numbers, self.models).removeprefix("gate: ")
+        return count_verdicts(self.session.of_cases, self.models).removeprefix("gate: ")
 
     def count_slices(self) -> str:
         """Return how many slices lost and gained, such as `1 of 20 slices lost, 2 gained`."""

@@ -36,13 +36,11 @@ def export_fiftyone(runs: Runs, loader: SampleLoader, before: Runs | None = None
         }
         metadata = {"name": folder, "media_type": "image", "info": info}
         yield f"{folder}/metadata.json", encode(metadata)
-        notes = len(loader.notes)
-        dataset = loader.open_dataset(group)
-        if dataset is None and len(loader.notes) == notes:  # another tool, which records no root
+        if not loader.knows_images(group):
             loader.notes.append(
                 f"{group.title}: no images are known, so keys stand for paths. --data=ROOT opens images."
             )
-        samples = describe_samples(group, _image_paths(dataset), outcomes_before)
+        samples = describe_samples(group, _image_paths(loader.open_dataset(group)), outcomes_before)
         yield f"{folder}/samples.json", encode({"samples": samples})
 
 

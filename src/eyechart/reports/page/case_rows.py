@@ -34,9 +34,8 @@ def case_rows(
 def lettered_settings(runs: Runs) -> Iterator[str]:
     """Yield the prompt settings that each letter behind a protocol stands for, a line for each benchmark."""
     for group in runs.groups:
-        names = group.protocol_names()
-        settings = {names[id(case)]: case.prompt_settings or "no prompts" for case in group.cases}
-        if lettered := [f"{name}: {text}" for name, text in settings.items() if LETTER.search(name)]:
+        settings = group.protocol_settings().items()
+        if lettered := [f"{name}: {text}" for name, text in settings if LETTER.search(name)]:
             yield one_line(f"{group.title}: prompt settings of {'; '.join(lettered)}.")
 
 

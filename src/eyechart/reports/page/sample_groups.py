@@ -141,11 +141,16 @@ class SampleLoader:
         self.notes.append(f"{case.record.case} ({case.record.protocol}): the previous result has other items.")
         return None
 
+    def knows_images(self, group: ComparableCases) -> bool:
+        """Return whether it is known where the images of a group are: the results of other tools do not say it."""
+        record = group.cases[0].record
+        return find_protocol(record.protocol) is not None or bool(record.data.root) or self.data is not None
+
     def open_dataset(self, group: ComparableCases) -> Dataset | None:
         """Return the images of a group, or None with a note if they cannot be opened; other tools record none."""
-        record = group.cases[0].record
-        if find_protocol(record.protocol) is None and not record.data.root and self.data is None:
+        if not self.knows_images(group):
             return None
+        record = group.cases[0].record
         self.progress(f"{group.title}: indexing images")
         fingerprint, limit, seed = record.data.fingerprint, record.limit, record.seed
         root = record.data.root or None if self.data is None else self.data

@@ -82,7 +82,7 @@ def count_changes(verdicts: Sequence[Verdict], against: str) -> str:
     decisions = [verdict.decision for verdict in verdicts]
     worse = sum(verdict.regression for verdict in verdicts)
     tolerated, better = (decisions.count(word) for word in (TOLERATED, IMPROVEMENT))
-    advisory = sum(verdict.decision == REGRESSION and not verdict.gated for verdict in verdicts)
+    advisory = sum(verdict.advisory_regression for verdict in verdicts)
     fallen, cases = count_fallen(verdicts), _inconclusive_cases(verdicts)
     more = [
         f"{advisory} significantly worse but advisory" if advisory else "",
