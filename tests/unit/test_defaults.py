@@ -7,7 +7,7 @@ import pytest
 
 import eyechart
 from eyechart.api.settings import DEFAULTS, RunSettings
-from eyechart.commands import parameters
+from eyechart.cli import rule_options
 from eyechart.evaluation.settings import Settings
 from eyechart.gate.verdicts.decide import ALPHA
 from eyechart.plugins.options import get_option
@@ -35,4 +35,4 @@ def test_evaluate_has_the_defaults_of_the_settings() -> None:
 
 
 def test_the_command_line_has_the_level_of_the_gate(config: pytest.Config) -> None:
-    assert float(get_option(config, "alpha")) == parameters.ALPHA == ALPHA
+    assert float(get_option(config, "alpha")) == rule_options.ALPHA == ALPHA
