@@ -34,6 +34,9 @@ from eyechart.models.types import Identity, Request
 from eyechart.protocol.registry import get_protocol
 from eyechart.results.records import Record, Records, Run, encode
 
+SHARED = ("gate.evidence_makers", "in_memory", "realbirdid.recorded", "realbirdid.worlds", "reports.recorded_runs")
+pytest_plugins = tuple(f"tests.{name}" for name in SHARED)  # fixtures that tests of several packages take
+
 if "PYTEST_XDIST_WORKER" in os.environ:  # workers, and what they start, share the cores
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -55,16 +58,23 @@ MARK = "pytest.mark.deep"  # a file without it has no deep test
 DEEP = re.compile(rf"^pytestmark = .*\b{re.escape(MARK)}\b", re.MULTILINE)  # a file whose tests are all deep
 WARM = run_path(str(Path(__file__).parent / "warm.py"))
 FROZEN = [0]  # how many modules there were when objects were left out of collections of garbage
+EVERY_TABLE = tuple(f"tests/reports/tables/test_{name}" for name in ("charts", "figures", "golden", "latex"))
 TOGETHER = {  # how files begin that share what takes long to make
     "a run of OODBench": ("tests/end_to_end/test_oodbench",),
-    "the imports of OpenAI's and Anthropic's clients": ("tests/unit/test_batches", "tests/unit/test_openai"),
-    "the import of vLLM": ("tests/end_to_end/test_vllm", "tests/end_to_end/test_presets", "tests/unit/test_thinking"),
-    "tiny models of families": ("tests/unit/test_hf",),
-    "runs of every table": ("tests/tables/every/",),
+    "the imports of OpenAI's and Anthropic's clients": tuple(
+        f"tests/models/served/test_{name}" for name in ("half_price", "image_parts", "openai", "request_group")
+    ),
+    "the import of vLLM": (
+        "tests/end_to_end/test_vllm",
+        "tests/end_to_end/test_presets",
+        "tests/models/hf/test_thinking",
+    ),
+    "tiny models of families": ("tests/models/hf/", "tests/models/runtime/test_batch_backoff"),
+    "runs of every table": EVERY_TABLE,
     "a Ray cluster": (
-        "tests/plugin/faults/test_pools",
-        "tests/plugin/faults/test_ray_losses",
-        "tests/plugin/test_remote_data",
+        "tests/plugins/faults/test_cluster_pool",
+        "tests/plugins/faults/test_pools",
+        "tests/plugins/test_remote_data",
     ),
 }
 
@@ -73,10 +83,10 @@ FIRST = (  # the longest, for which one worker would wait in the end; README's f
     "tests/end_to_end/test_vllm",
 )
 LONG = (
-    *("tests/annotation", "tests/end_to_end", "tests/page"),
-    *("tests/plugin/faults/test_pools", "tests/plugin/test_no_change", "tests/tables/every", "tests/unit/test_hf"),
+    *("tests/end_to_end", "tests/reports/annotation/", "tests/reports/page/", "tests/models/hf/", *EVERY_TABLE),
+    *("tests/models/runtime/test_batch_backoff", "tests/plugins/faults/test_pools", "tests/plugins/test_no_change"),
 )
-LATER = ("tests/annotation/test_browser", "tests/end_to_end/test_oodbench", "tests/page/test_samples")  # those others
+LATER = ("tests/end_to_end/test_oodbench", "tests/reports/annotation/test_answer", "tests/reports/page/test_samples")
 
 
 def runs_tests(config: pytest.Config) -> bool:

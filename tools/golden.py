@@ -73,9 +73,9 @@ SESSIONS = "sessions.toml"
 PYTEST = ("pytest", "-p", "no:cacheprovider", "--eye-offline")
 EVERYTHING = "--eye-preset=packaged"  # for sessions, whose options name what they ask
 TESTS = (
-    "tests/tables/every/test_golden.py",
-    "tests/tables/test_oodbench_population.py::test_both_tables_are_those_of_the_golden_file",
-    "tests/annotation/test_outcomes.py::test_the_table_is_that_of_the_golden_file",
+    "tests/reports/tables/test_golden.py",
+    "tests/oodbench/tables/test_overlap_tables.py::test_both_tables_are_those_of_the_golden_file",
+    "tests/reports/annotation/test_annotation_outcomes.py::test_the_table_is_that_of_the_golden_file",
     "tests/end_to_end/test_oodbench_golden.py",
 )
 OUT = "EYECHART_GOLDEN_OUT"  # the environment variable that makes tests write their part here, not compare it

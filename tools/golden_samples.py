@@ -2,7 +2,7 @@
 
 Golden files hold the earlier layout. Every earlier column can be computed from the present ones, so that a new table is
 translated back, and all earlier values are still compared. Present columns without an earlier counterpart (`target` and
-`prediction` of classification, `correct` of detection …) are left out; tests/unit/test_sample_table.py checks them.
+`prediction` of classification, `correct` of detection …) are left out; tests/results/test_sample_table.py checks them.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

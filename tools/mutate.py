@@ -15,16 +15,16 @@ status is 0 however many survive, and 1 where the tests fail without any mutant.
 - `--quick` lets Hypothesis try QUICK_EXAMPLES examples, as the tests do, instead of WHOLE_EXAMPLES, and leaves tests
   out that take more than QUICK_SECONDS, most of which simulate coverage. Few mutants survive it that the whole tests
   kill; `--only` without `--quick` finds these.
-- `--far` takes every file under tests/properties and tests/unit that imports a module for one of its tests.
+- `--far` takes every test file that imports a module for one of its tests.
 - `--timings FILE` keeps how long each test takes without a mutant, which is measured first. Where the file is there
   already, it is read, and the tests are not run without a mutant.
 
-The tests of a module are its doctests; the files under tests/properties and tests/unit whose names begin with its
-name; those that import it and lie in a folder that is called as its package is, or begin with the package's name;
-tests/unit/test_statistics_contract.py for statistics; and, where none of them imports it, any that import it, or else
-those of the modules that import it. A private module, whose name begins with an underscore, has these, too. The
-shortest tests run first. Farther tests may kill some of the survivors, and some mutants are equivalent to the source:
-judge each before you write a test for it.
+The tests of a module are its doctests; the test files whose names begin with its name; those that import it and lie in
+a folder that is called as its package is, or begin with the package's name; test_statistics_contract.py for statistics;
+and, where none of them imports it, any that import it, or else those of the modules that import it. A private module,
+whose name begins with an underscore, has these, too. Tests in the folders SLOW are left aside. The shortest tests run
+first. Farther tests may kill some of the survivors, and some mutants are equivalent to the source: judge each before
+you write a test for it.
 """
 
 import argparse
@@ -54,6 +54,7 @@ from mutants import Mutant, mutants
 SURVIVED, TESTS_FAILED, DOCTEST_FAILED = 0, 1, 2
 QUICK_EXAMPLES, WHOLE_EXAMPLES, QUICK_SECONDS = 20, 40, 2.0
 MEASURED = "measured.json"
+SLOW = {"end_to_end", "plugins", "page", "annotation", "figures", "tables"}  # folders of tests that run much at once
 FORK = multiprocessing.get_context("fork")
 OUTCOMES = {SURVIVED: "survived", TESTS_FAILED: "tests failed", DOCTEST_FAILED: "doctest failed"}
 
@@ -77,7 +78,8 @@ def imported_names(path: Path) -> set[str]:
 
 def find_tests(path: Path, root: Path, far: bool) -> list[Path]:
     """Return the test files of a module, relative to the root, the nearest first, or all `far` ones, too."""
-    tests = [test for folder in ("properties", "unit") for test in sorted((root / "tests" / folder).rglob("test_*.py"))]
+    files = sorted((root / "tests").rglob("test_*.py"))
+    tests = [test for test in files if not SLOW & {*test.relative_to(root).parts}]
     modules = {module_name(path)}
     if path.stem.startswith("_") or not any(modules & imported_names(test) for test in tests):
         using = [other for other in (root / "src").rglob("*.py") if path.stem in other.read_text(encoding="utf-8")]
@@ -90,7 +92,8 @@ def find_tests(path: Path, root: Path, far: bool) -> list[Path]:
     package = [
         test
         for test in tests
-        if (test.parent.name in folders or test.stem.startswith(of_package)) and modules & imported_names(test)
+        if modules & imported_names(test)
+        and (folders & {*test.relative_to(root).parts} or test.stem.startswith(of_package))
     ]
     contract = [test for test in tests if test.stem == f"test_{path.parent.name}_contract"]
     known = any(modules & imported_names(test) for test in (*named, *package))

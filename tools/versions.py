@@ -43,7 +43,7 @@ VERSIONS: Mapping[str, tuple[str, ...]] = {
     "newest": ("--override=overrides.txt",),
 }
 COLUMNS = ("torch", "transformers", "open-clip-torch", "timm", "numpy", "pandas", "pytest")
-TABLE_TESTS = "tests/unit/test_versions.py"  # it compares the bounds with the table of an earlier run
+TABLE_TESTS = "tests/tools/test_versions.py"  # it compares the bounds with the table of an earlier run
 TESTS = ("tests", "-n", "2", f"--ignore={TABLE_TESTS}")
 BEGIN, END = "<!-- written by tools/versions.py -->", "<!-- end of what tools/versions.py writes -->"
 

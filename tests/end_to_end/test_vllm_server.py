@@ -140,7 +140,7 @@ def test_a_text_alone_is_read_alike_through_both(both: tuple[Readings, Readings]
 def url(warm_vllm: Sequence[str]) -> Iterator[str]:
     """The packaged model behind vLLM's own server."""
     folder = Path(str(files("eyechart.samples"))) / "toybox-mllm"
-    serving = run_path(str(Path(__file__).parents[1] / "vllm_server.py"))["serving"]
+    serving = run_path(str(Path(__file__).with_name("vllm_server.py")))["serving"]
     with serving(folder, "--max-model-len", str(ROOM), python=warm_vllm) as found:
         yield found
 

@@ -26,7 +26,7 @@ from eyechart.inference.runner.runner import Runner
 from eyechart.inference.store.entries import Store
 from eyechart.models.registry import create_model
 from eyechart.models.spec import parse_spec
-from tests.plugin.ray_cluster import start_cluster
+from tests.plugins.ray_cluster import start_cluster
 
 from .sleeping import many_images
 

@@ -7,6 +7,12 @@ from typing import Any
 
 import pytest
 
+from eyechart.gate.verdicts.decide import Rule
+from eyechart.gate.verdicts.verdict_file import SessionVerdicts
+from eyechart.reports.comparison.run_comparison import compare_sides, match_runs
+from eyechart.results.records import Record, read_run
+from eyechart.tracking.log_runs import metric_name
+
 HEADER, BLOCK, WHOLE, LAST = 7, 32768, 1, 4  # of the log format of LevelDB, in which wandb writes a run
 
 
@@ -57,3 +63,35 @@ def read_wandb() -> Any:
         raise AssertionError(f"{path} was not finished")
 
     return read
+
+
+Numbers = dict[str, dict[str, float]]  # by model and name
+
+
+def numbers_of(record: Record) -> Iterator[tuple[str, float]]:
+    """What a tracker must have of a case."""
+    for metric in record.metrics:
+        if metric.value is not None:
+            name = metric_name(record, metric)
+            yield from ((name, metric.value), (f"{name}.n", metric.n))
+            for end, value in zip(("low", "high"), metric.ci or (), strict=False):
+                yield f"{name}.{end}", value
+
+
+@pytest.fixture
+def numbers(run_folder: Path) -> Numbers:
+    """The numbers of each model of the run."""
+    models: Numbers = {}
+    for record in read_run(run_folder).records:
+        of_case = dict(numbers_of(record))
+        assert len(of_case) > 10
+        models.setdefault(record.model.title, {}).update(of_case)
+    assert len(models) == 3
+    return models
+
+
+@pytest.fixture
+def verdicts(run_folder: Path) -> SessionVerdicts:
+    """The verdicts of a comparison of the run with itself."""
+    rule = Rule(0.01, 0, None)
+    return compare_sides(match_runs([run_folder, run_folder]), rule).session.summarise(0)

@@ -1,13 +1,11 @@
 """Trackers by name, and what is refused before any model is asked."""
 
-import os
 import sys
 from pathlib import Path
 
 import pytest
 
 from eyechart.errors import SpecError
-from eyechart.tracking.mlflow_tracker import MAX_NAME, _prepare_local, _valid_names
 from eyechart.tracking.targets import check_targets, parse_targets
 
 pytestmark = pytest.mark.deep  # they need the clients
@@ -54,42 +52,3 @@ def test_a_remote_mlflow_is_refused_offline(uri: str, monkeypatch: pytest.Monkey
 def test_a_local_mlflow_is_accepted_offline(uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
     check_targets(parse_targets(["mlflow"]), offline=True)
-
-
-def test_a_remote_trackio_is_refused_offline(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRACKIO_SPACE_ID", "me/space")
-    from eyechart.tracking.trackio_tracker import TrackioTracker
-
-    with pytest.raises(SpecError, match=r"^trackio logs to the network, as TRACKIO_SPACE_ID says"):
-        TrackioTracker().check()
-
-
-def test_names_of_mlflow_are_valid_short_and_different() -> None:
-    names = [
-        "a[b]",
-        "a(b)",
-        "x" * 300,
-        "x" * 301,
-        "tests/a.py::test/acc1[ImGT,unanswerable/naive/01]",
-        "/[a",
-        "A∪B",
-        "..",
-        "a/../b//c",
-    ]
-    valid = _valid_names(names)
-    assert len({*valid.values()}) == len(names)
-    assert max(map(len, valid.values())) <= MAX_NAME
-    from mlflow.utils.validation import _validate_metric_name
-
-    for name in valid.values():
-        _validate_metric_name(name)
-
-
-def test_a_folder_of_mlflow_is_allowed_and_a_database_without_driver_is_refused(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.delenv("MLFLOW_ALLOW_FILE_STORE", raising=False)
-    _prepare_local(str(tmp_path / "mlruns"))
-    assert os.environ.pop("MLFLOW_ALLOW_FILE_STORE") == "true"
-    with pytest.raises(SpecError, match=r"mlflow-skinny has no database\. Set MLFLOW_TRACKING_URI to a folder"):
-        _prepare_local("sqlite:///mlflow.db")

@@ -1,0 +1,60 @@
+"""Tests of `eyechart.reports.exports.inspect_log`."""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import pytest
+
+from eyechart.cli import main
+from eyechart.interchange.inspect_logs import read_inspect_log
+from eyechart.reports.exports.inspect_log import export_inspect_logs
+from eyechart.reports.runs import load
+from eyechart.results.records import Record, read_run
+
+FILES = Path(__file__).parent / "files"
+Export = Callable[..., list[Path]]
+
+
+@pytest.fixture
+def export(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Export:
+    """Export a run, and return the paths that were printed."""
+
+    def export(format_name: str, *arguments: object) -> list[Path]:
+        assert main(["export", format_name, *arguments, "--out", tmp_path / "out"]) == 0
+        return [Path(line) for line in capsys.readouterr().out.splitlines() if line.startswith(str(tmp_path / "out"))]
+
+    return export
+
+
+def by_case(run: Path) -> dict[tuple[str, str], Record]:
+    return {(record.case, record.protocol): record for record in read_run(run).records}
+
+
+def test_a_log_of_inspect_is_imported_again_with_the_same_outcomes(
+    import_files: Any, import_record: Any, export: Export
+) -> None:
+    run = import_files("inspect", FILES / "inspect" / "before.eval")
+    (path,) = export("inspect", run)
+    record = import_record("inspect", path)
+    (before,) = by_case(run).values()
+    assert record.metrics[0].name == before.metrics[0].name == "choice"
+    assert (record.metrics[0].value, record.metrics[0].n) == (before.metrics[0].value, before.metrics[0].n)
+    assert record.outcomes == before.outcomes
+    case = read_inspect_log(path)
+    assert case.answers[0].kept["metadata.kept.metadata.colour"] == "navy"
+    assert re.match(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d", path.name)  # else `inspect view` does not list it
+    assert next(iter(json.loads(path.read_bytes()))) == "version"  # which it reads first
+
+
+def test_cases_that_differ_in_options_have_a_log_each(run_folder: Path) -> None:
+    runs = load([run_folder])
+    case = next(iter(runs.cases))
+    records = [msgspec.structs.replace(case.record, case=f"{case.record.case}@k={count}") for count in (1, 5)]
+    several: Any = SimpleNamespace(cases=[replace(case, record=record) for record in records], sessions=runs.sessions)
+    assert len({name for name, _ in export_inspect_logs(several)}) == 2

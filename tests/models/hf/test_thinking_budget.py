@@ -1,0 +1,193 @@
+"""Models that think before they answer: prompts, limits, and thinking that is kept and never read as the answer."""
+
+from collections.abc import Callable
+from pathlib import Path
+from runpy import run_path
+from shutil import copytree
+from typing import Any
+
+import pytest
+
+import eyechart
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.errors import ModelError, SpecError
+from eyechart.inference.requests.text_requests import GenerateByImage, RequestTemplate
+from eyechart.inference.runner.runner import Runner
+from eyechart.inference.store.entries import Store
+from eyechart.inference.store.responses import Response
+from eyechart.models.chat.conversation import ChatProcessor
+from eyechart.models.generation import generate_all
+from eyechart.models.hf.generator import HfGenerator
+from eyechart.models.spec import parse_spec
+from eyechart.models.types import Request
+from eyechart.results.records import Record, read_run
+
+pytestmark = pytest.mark.deep
+
+MAKER = run_path(str(Path(__file__).parents[2] / "thinking_checkpoint.py"))
+THOUGHT, ANSWER, DIRECT = "<think> \nA or C?\n</think> \n\n", "B", "C"
+Ask = Callable[..., Response]
+CUTOUTS = "toybox/sample-cutouts"
+OPENED = "{% if add_generation_prompt %}{{ '<think>\n' }}{% endif %}"
+
+
+def ours(folder: Path, more: str = "") -> HfGenerator:
+    return HfGenerator(parse_spec(f"hf[{folder}{more}]"), offline=True)
+
+
+@pytest.fixture
+def ask(pictures: Callable[..., Dataset], tmp_path: Path) -> Callable[..., Response]:
+    """Return the response to a question about an image, from the store."""
+
+    def ask(model: HfGenerator, max_tokens: int = 40) -> Response:
+        runner = Runner(Store(tmp_path / "store"), None, 0, lambda *_: None)
+        batch = GenerateByImage("mcq", (RequestTemplate((0, MAKER["question"]()), max_tokens),))
+        first, again = (runner.run(batch, model, pictures([0])).responses for _ in range(2))
+        assert first == again
+        return first[0]
+
+    return ask
+
+
+@pytest.fixture
+def opened(thinking_chat: Path, tmp_path: Path) -> Path:
+    """The checkpoint with a chat template that opens the thinking in every prompt."""
+    folder = Path(copytree(thinking_chat, tmp_path / "opened"))
+    template = folder / "chat_template.jinja"
+    template.write_text(template.read_text().partition("{% if add_generation_prompt and enable")[0] + OPENED)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("more", "thinks", "text"),
+    [
+        ("", True, ANSWER),
+        (",thinking=on", True, ANSWER),
+        (",thinking=off", False, DIRECT),
+        (",chat_template_kwargs.enable_thinking=false", False, DIRECT),
+        (",chat_template_kwargs.enable_thinking=true", True, ANSWER),
+    ],
+)
+def test_the_setting_or_the_template_says_whether_it_thinks(
+    thinking_chat: Path, ask: Ask, more: str, thinks: bool, text: str
+) -> None:
+    model = ours(thinking_chat, more)
+    assert (model.thinks, bool(model.scoring_obstacle), model.loads) == (thinks, thinks, 0)
+    response = ask(model)
+    assert (response.text, response.thinking, response.finished) == (text, THOUGHT * thinks, True)
+
+
+def test_thinking_that_the_prompt_opened_is_no_answer(opened: Path, ask: Ask) -> None:
+    model = ours(opened)
+    assert model.thinks
+    assert generate_all(model, [Request((MAKER["question"](),))], 8)[0].text.startswith("<think>")
+    whole, cut = ask(model), ask(model, 3)
+    assert (whole.text, whole.finished) == (ANSWER, True)
+    assert whole.thinking.startswith("<think>")
+    assert "A or C?" in whole.thinking
+    assert (cut.text, cut.finished) == ("", False)
+    assert cut.thinking.startswith("<think>")
+    assert len(cut.thinking) > len("<think>")
+
+
+def test_a_template_without_a_switch_can_only_be_said_to_think(opened: Path) -> None:
+    packaged = HfGenerator(parse_spec("hf[toybox-mllm]"))
+    assert not packaged.thinks
+    assert "_processor" not in packaged._chat.__dict__  # no file of it has the word
+    assert HfGenerator(parse_spec("hf[toybox-mllm,thinking=on]")).thinks
+    with pytest.raises(ModelError, match=r"thinking=off has no effect: the chat template in .* has none of the variab"):
+        _ = ours(opened, ",thinking=off").thinks
+
+
+def test_wrong_values_are_sentences(thinking_chat: Path) -> None:
+    with pytest.raises(SpecError, match=r"has thinking=of\. Expected on or off; did you mean off"):
+        ours(thinking_chat, ",thinking=of")
+    with pytest.raises(ModelError, match=r"chat_template_kwargs\.enable_thinkin_ has no effect"):
+        _ = ours(thinking_chat, ",chat_template_kwargs.enable_thinkin_=1").thinks
+
+
+def test_the_settings_are_in_the_identity_and_the_defaults_are_not(thinking_chat: Path) -> None:
+    settings = ("", ",thinking=on", ",thinking=off", ",chat_template_kwargs.enable_thinking=false")
+    identities = [ours(thinking_chat, more).identity for more in settings]
+    assert all(one != other for index, one in enumerate(identities) for other in identities[:index])
+    assert {*identities[0].processor} == {"files_sha256"}
+    assert {replace_processor(identity) for identity in identities} == {replace_processor(identities[0])}
+
+
+def replace_processor(identity: Any) -> str:
+    return str({field: getattr(identity, field) for field in identity.__struct_fields__ if field != "processor"})
+
+
+def test_tags_that_are_special_tokens_are_read(tmp_path: Path) -> None:
+    """A tokenizer leaves special tokens out of a text, such as Mistral's, and so would join thinking and answer."""
+    from eyechart.samples.files import packaged
+
+    folder = Path(copytree(packaged("toybox-mllm"), tmp_path / "special"))
+    own = ChatProcessor(folder)._processor
+    own.tokenizer.add_special_tokens({"additional_special_tokens": ["[THINK]", "[/THINK]"]})
+    own.save_pretrained(folder)
+    chat = ChatProcessor(folder)
+    tokens = chat._tokenizer("[THINK]A or C?[/THINK]B<end>")["input_ids"]
+    answer = chat.decode_answer(tokens, 5)
+    assert chat._tokenizer.decode(tokens, skip_special_tokens=True).replace(" ", "") == "AorC?B"
+    response = Response.from_completion(answer.text)
+    assert (response.text.strip(), response.thinking.startswith("[THINK]")) == ("B", True)
+
+
+@pytest.mark.parametrize("budget", [0, 2, 100])
+def test_thinking_may_have_a_budget(thinking_chat: Path, opened: Path, ask: Ask, budget: int) -> None:
+    for folder in (thinking_chat, opened):
+        plain, model = ours(folder), ours(folder, f",thinking_budget={budget}")
+        response = ask(model)
+        assert ("A or C" in response.thinking.partition("</think>")[0]) == (budget == 100)
+        assert (response == ask(plain)) == (budget == 100)
+        assert model.identity != plain.identity
+
+
+Run = Callable[..., Record]
+
+
+@pytest.fixture
+def run(thinking_chat: Path, tmp_path: Path) -> Run:
+    """Evaluate the checkpoint that thinks, or another one, under a protocol."""
+
+    def run(protocol: str, more: str = "", folder: Path = thinking_chat, **options: object) -> Record:
+        found = eyechart.evaluate(
+            f"hf[{folder}{more}]", CUTOUTS, protocol=protocol, options=options, limit=4, offline=True,
+            out=tmp_path / "runs", store=tmp_path / "store", progress=False,
+        )  # fmt: skip
+        (record,) = read_run(found.folder).records
+        return replace_path(record, found.folder)
+
+    return run
+
+
+def replace_path(record: Record, folder: Path) -> Record:
+    """Return the record with the rows of its sample table instead of its notes."""
+    import msgspec
+
+    text = (folder / record.predictions.path).read_text(encoding="utf-8")
+    return msgspec.structs.replace(record, notes=tuple(text.splitlines()))
+
+
+def test_a_model_that_thinks_gets_room_and_its_answer_is_scored(run: Run) -> None:
+    record = run("mcq")
+    assert record.usage is not None
+    assert record.usage.max_tokens == 32 + 8192
+    assert (record.outcomes.truncated, record.outcomes.error) == (0, 0)
+    assert not any("think>" in row for row in record.notes)
+
+
+def test_an_answer_that_ends_in_its_thinking_is_truncated_under_every_parser(run: Run, opened: Path) -> None:
+    for parser in ("lenient", "strict", "authors", "mill"):
+        assert run("mcq", folder=opened, max_tokens=1, parser=parser).outcomes.truncated == 4
+    assert run("closed_world", folder=opened, max_tokens=1).outcomes.truncated == 4
+    assert run("mcq", ",thinking=off").outcomes.truncated == 0
+
+
+def test_protocols_that_need_probabilities_say_why_there_are_none(run: Run) -> None:
+    with pytest.raises(eyechart.errors.EyechartError, match="thinks before it answers, so that an answer alone has no"):
+        run("posterior")
+    assert run("posterior", ",thinking=off").outcomes.error == 0
+    with pytest.raises(ModelError, match="structured_output"):
+        run("closed_world", structured_output="enforced")

@@ -1,0 +1,28 @@
+"""Fixtures that tests of oodbench/data share."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from tests.oodbench.data.coco_folder import Folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    (tmp_path / "val2017").mkdir()
+    for number in (1, 2, 3):
+        Image.new("RGB", (40, 30), (number, 0, 0)).save(tmp_path / f"val2017/{number:012}.jpg")
+    return Folder(tmp_path)
+
+
+@pytest.fixture
+def left_out(folder: Folder) -> Callable[[], list[tuple[str, int, str]]]:
+    """What is left out when the folder is opened: why, how often, the first."""
+
+    def found() -> list[tuple[str, int, str]]:
+        annotation = folder.open().details
+        return [(one.why, one.count, one.first) for one in annotation.excluded] if annotation else []
+
+    return found

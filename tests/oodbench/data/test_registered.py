@@ -1,0 +1,83 @@
+"""Tests of `eyechart.oodbench.data.registered`."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from eyechart.data.splits.open_split import list_splits, open_split
+from eyechart.data.splits.registry import SplitRef
+from eyechart.errors import DataError
+from eyechart.oodbench.data.annotated_splits import FORMATS
+from eyechart.oodbench.data.registered import OODBENCH
+
+Fill = Callable[..., Path]
+COCO, TRAIN = ("annotations/instances_val2017.json", "val2017/1.jpg"), ("annotations/instances_train2017.json",)
+LVIS, NUSCENES = ("lvis_v1_val.json", "val2017/1.jpg"), ("v1.0-mini/sample_data.json", "samples/CAM_FRONT/1.jpg")
+CITYSCAPES = ("gtFine/val/ulm/1.json", "leftImg8bit/val/ulm/1.png")
+EVERY = {"coco": COCO, "lvis": LVIS, "nuscenes": NUSCENES, "cityscapes": CITYSCAPES}
+
+
+@pytest.fixture
+def fill(tmp_path: Path) -> Fill:
+    """Put empty files into a folder of the root."""
+
+    def filled(folder: str, *names: str) -> Path:
+        for name in names:
+            path = tmp_path / folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+        return tmp_path
+
+    return filled
+
+
+def recognised(root: Path) -> list[SplitRef]:
+    """What OODBench reads of the folders of a data root, asked as a survey of the root asks."""
+    folders = (root, *sorted(root.glob("*/")), *sorted(root.glob("*/*/")))
+    return [ref for folder in folders for ref in OODBENCH.recognises(folder, root)]
+
+
+def found(root: Path) -> list[tuple[str, str, str]]:
+    """The name, format and part of every split, and all that is missing."""
+    return [(ref.split, ref.layout, ref.part) for ref in recognised(root) if not ref.missing]
+
+
+def missing(root: Path) -> dict[str, str]:
+    return {ref.split: ref.missing for ref in recognised(root) if ref.missing}
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize(("location", "name"), [("", ""), ("mine", "mine"), ("oodbench/mine", "mine")])
+def test_every_format_is_found_at_every_place(fill: Fill, kind: str, location: str, name: str) -> None:
+    root = fill(location, *EVERY[kind])
+    assert found(root) == [(name or kind, kind, "val")]
+    plain = [(str(ref), ref.layout, ref.location) for ref in list_splits(root) if ref.layout not in ("sample", "none")]
+    assert plain == [(f"oodbench/{name or kind}", kind, str(root / location))]
+
+
+def test_val_has_the_name_and_train_a_longer_one(fill: Fill) -> None:
+    root = fill("coco", *COCO, *TRAIN, "train2017/1.jpg")
+    assert found(root) == [("coco-train", "coco", "train"), ("coco", "coco", "val")]
+
+
+def test_a_part_alone_has_the_name(fill: Fill) -> None:
+    assert found(fill("mine", *TRAIN, "train2017/1.jpg")) == [("mine", "coco", "train")]
+
+
+@pytest.mark.parametrize(
+    ("names", "sentence"),
+    [
+        (COCO[:1], "has annotations/instances_val2017.json and no folder val2017 beside it"),
+        (LVIS[:1], "has lvis_v1_val.json and no folder val2017 or train2017 beside it"),
+        (NUSCENES[:1], "has v1.0-mini/sample_data.json and no folder samples beside it"),
+        (CITYSCAPES[:1], "has gtFine/ and no folder leftImg8bit beside it"),
+        (CITYSCAPES[1:], "has leftImg8bit/ and no folder gtFine beside it"),
+    ],
+)
+def test_half_a_data_set_says_what_is_missing(fill: Fill, names: tuple[str, ...], sentence: str) -> None:
+    root = fill("mine", *names)
+    assert sentence in missing(root)["mine"]
+    (ref,) = [ref for ref in list_splits(root) if str(ref) == "oodbench/mine"]
+    with pytest.raises(DataError, match="unpack or link it there"):
+        open_split(ref)

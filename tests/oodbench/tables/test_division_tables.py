@@ -1,0 +1,59 @@
+"""Figures 2, 6 and 8 of OODBench: the sizes of a division, and whose OOD its pairs are."""
+
+import pytest
+
+from eyechart.errors import ReportError
+from tests.oodbench.division_answers import answered, divided
+
+FIGURES = ("oodbench-F2", "oodbench-F6", "oodbench-F8")
+
+
+@pytest.fixture
+def asked(bench):
+    """Two models asked about one division."""
+    for model, name in enumerate(("hf[a]", "hf[b]")):
+        bench.case("existence", name, rows=answered(model), files={"division": divided()}, detectors="clip+blip2")
+    return bench
+
+
+def test_the_main_benchmark_is_counted_by_category(asked):
+    rows = asked.rows("oodbench-F2")
+    found = [[row[name] for name in ("Data", "Category", "ID", "OOD-S", "OOD-H", "OOD")] for row in rows]
+    assert found[:2] == [["COCO", "all", "1", "2", "2", "4"], ["COCO", "dog", "0", "1", "2", "3"]]
+    assert found[2:] == [["COCO", "cat", "1", "1", "0", "1"], ["COCO", "éclair", "0", "0", "0", "0"]]
+
+
+def test_the_initial_benchmark_has_what_downsampling_took_away(asked):
+    rows = asked.rows("oodbench-F8")
+    assert [(row["Category"], row["OOD-S'"], row["OOD-H'"]) for row in rows] == [
+        ("all", "3", "3"),
+        ("dog", "1", "2"),
+        ("cat", "2", "0"),
+        ("éclair", "0", "1"),
+    ]
+
+
+def test_data_sets_divided_in_one_way_are_summed(asked):
+    asked.case("progression", source="lvis", files={"division": divided()}, detectors="clip+blip2", division="e")
+    asked.case("progression", source="lvis", files={"division": divided()}, detectors="clip", division="c")
+    one, other = asked.tables("oodbench-F2")
+    assert [row[0] for row in one.rows[:2]] == ["all", "COCO"]
+    assert one.rows[0][-1] == 8
+    assert {row[0] for row in other.rows} == {"LVIS"}
+
+
+def test_a_division_with_hard_samples_is_the_one_without(asked):
+    mined = [*divided(), *(divided()[0] | {"pair": 7, "name": name, "set": "Hard"} for name in ("cat", "rat"))]
+    asked.case(
+        "existence", "hf[c]", files={"division": mined}, detectors="clip+blip2", hard_samples="own", division="h"
+    )
+    (table,) = asked.tables("oodbench-F2")
+    assert table.columns == ("Data", "Category", "ID", "OOD-S", "OOD-H", "Hard Sample", "OOD")
+    assert [row[2:] for row in table.rows if row[1] == "all"] == [(1, 2, 2, 2, 4)]
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_without_a_division_the_remedy_is_named(bench, name):
+    bench.case("detection", "hf[a]")
+    with pytest.raises(ReportError, match=r"these runs have detection\. Make it with: pytest -k"):
+        bench.rows(name)

@@ -1,0 +1,30 @@
+"""What tests of parsers share."""
+
+PIECES = (
+    *(
+        "a",
+        "B",
+        "(c)",
+        "D)",
+        "I",
+        "e.",
+        ":",
+        ".",
+        ",",
+        "!",
+        "**",
+        "`",
+        "'",
+        '"',
+        "-",
+        "/",
+        "\n",
+        "\u200b",
+        "№",
+        "{",
+        "}",
+    ),
+    *("[", "]", "\\", "1", "2", "3.5", "1,000", "two", "twenty", "yes", "no", "not", "or", "and", "the answer is"),
+    *("Answer:", "option", "is correct", "because", "I think", "this is", "a", "goldfish", "cat", "caterpillar"),
+    *('"1":', '"cat"', "'2':", "null", "```json", "<think>", "</think>", "\\boxed{", "actually", "none"),
+)

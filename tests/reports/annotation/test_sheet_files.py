@@ -1,0 +1,67 @@
+"""Tests of `eyechart.oodbench.spot_check.sheet_files`."""
+
+import json
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eyechart.errors import ReportError
+from eyechart.oodbench.division.division_files import DivisionFile, read_file
+from eyechart.oodbench.spot_check.sheet_files import sheet_id
+from eyechart.oodbench.spot_check.sheet_outcomes import outcome_table, read_outcome
+
+Make = Callable[..., Path]
+
+
+def answered(division: Path, verdicts: dict[int, str], name: str = "answers.json") -> Path:
+    """Answers about pairs of a division, by their numbers, as a sheet writes them."""
+    pairs, whole = [*verdicts], sha256(division.read_bytes()).hexdigest()
+    answers = {str(number): {"verdict": verdict, "comment": ""} for number, verdict in enumerate(verdicts.values(), 1)}
+    content = {"schema": 1, "sheet": sheet_id(whole, pairs), "division": whole, "pairs": pairs, "answers": answers}
+    path = division.parents[1] / name
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return path
+
+
+def indices(whole: DivisionFile, name: str) -> list[int]:
+    return [index for index, pair in enumerate(whole.pairs) if pair.set == name]
+
+
+def test_files_that_differ_are_unsure_and_those_that_agree_count_once(make_division: Make) -> None:
+    division = make_division()
+    first_pair, other, third = indices(read_file(division), "OOD-S")[:3]
+    first = answered(division, {first_pair: "accept", other: "reject"})
+    second = answered(division, {other: "accept", first_pair: "accept", third: "reject"}, "second.json")
+    outcome = read_outcome(division, [first, second])
+    assert outcome.verdicts == {first_pair: "accept", other: "unsure", third: "reject"}
+    assert any(note.startswith("1 pairs have different verdicts") for note in outcome_table(outcome).notes)
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "another division": ({"division": "0" * 64}, "answers a sheet about the division 000000000000…, and this one is"),
+    "other pairs": ({"pairs": [5, 6]}, "names other pairs than its sheet"),
+    "no such picture": ({"answers": {"3": {"verdict": "accept"}}}, "answers a picture '3', and its sheet has 1 to 2."),
+    "another word": ({"answers": {"1": {"verdict": "yes"}}}, "is not the answers to a sheet of a spot check"),
+    "a later schema": ({"schema": 2}, "has schema 2, expected 1"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_other_answers_are_refused(make_division: Make, what: str) -> None:
+    division = make_division()
+    change, complaint = REFUSED[what]
+    path = answered(division, {1: "accept", 2: "reject"})
+    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | change), encoding="utf-8")
+    with pytest.raises(ReportError) as refusal:
+        read_outcome(division, [path])
+    assert str(refusal.value).startswith(str(path))
+    assert complaint in str(refusal.value)
+
+
+def test_pairs_that_the_division_does_not_have_are_refused(make_division: Make) -> None:
+    division = make_division()
+    with pytest.raises(ReportError, match="names other pairs than its sheet"):
+        read_outcome(division, [answered(division, {9999: "accept"})])
