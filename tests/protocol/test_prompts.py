@@ -80,6 +80,25 @@ def test_the_closed_world_has_a_prompt_for_each_way_to_answer() -> None:
     assert found == {"closed_world", "closed_world_json", "closed_world_id", "closed_world_id_json"}
 
 
+def test_the_format_is_that_of_the_file_whatever_its_text_mentions(tmp_path: Path) -> None:
+    text = 'source = "me"\ntext = "Do not write JSON with the key \\"1\\"."'
+    assert get_prompt(written(tmp_path, text)).format == "text"
+    (tmp_path / "json").mkdir()
+    assert get_prompt(written(tmp_path / "json", f'{text}\nformat = "json"')).format == "json"
+
+
+def test_alternatives_are_packaged_prompts_that_differ_in_name_alone() -> None:
+    alternatives = {
+        (name, other): get_prompt(name).alternative(other)
+        for name in prompt_names()
+        for other in get_prompt(name).alternatives
+    }
+    assert {(name, other, found.name) for (name, other), found in alternatives.items()} == {
+        (name, other, f"{name}_{other}") for name, other in alternatives
+    }
+    assert {found.format for (_, other), found in alternatives.items() if other == "json"} == {"json"}
+
+
 @given(st.text(), st.text())
 def test_a_text_goes_into_its_slot_untouched(first: str, second: str) -> None:
     filled = Prompt("two", "<{class_list}|{dynamic_choices}>", "own").fill(class_list=first, dynamic_choices=second)
@@ -108,6 +127,8 @@ WRONG = {
     'text = "What?"': "missing required field `source`",
     'source = "me"\ntext = "What?"\nauthor = "me"': "unknown field `author`",
     'source = "me"\ntext = 3': "got `int`",
+    'source = "me"\ntext = "What?"\nformat = "xml"': "Invalid enum value 'xml'.*format \\(text or json\\)",
+    'source = "me"\ntext = "What?"\nalternatives = { json = "mine_json" }': "unknown field `alternatives`",
     'source = "me\ntext = "What?"': "is not a prompt",
     'source = "me"\ntext = " "': "has an empty text",
     'source = "me"\ntext = "{class_lst}"': r"slot \{class_lst\}.*did you mean class_list",

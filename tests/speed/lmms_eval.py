@@ -113,7 +113,9 @@ def comparisons(folder: Path) -> Iterator[Comparison]:
         "mcq", "one letter of ten", "response", (), documents(data, folder, letters), ANSWERS.format(tokens=32)
     )
     prompt = folder / "prompt.toml"  # the peer writes a line break after the image
-    prompt.write_text(f"source = 'the closed world'\ntext = {json.dumps(chr(10) + score.text)}\n", encoding="utf-8")
+    prompt.write_text(
+        f"source = 'the closed world'\nformat = 'json'\ntext = {json.dumps(chr(10) + score.text)}\n", encoding="utf-8"
+    )
     asked = {
         "prompt": score.fill(class_list=format_class_list(names)),
         "choices": [_format_answer(score, name) for name in names],

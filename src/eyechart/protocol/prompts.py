@@ -2,10 +2,12 @@
 
 import re
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -13,6 +15,7 @@ from eyechart.errors import DataError
 from eyechart.files.text_files import plain_text
 from eyechart.messages.suggestions import did_you_mean
 
+Format = Literal["text", "json"]  # of an answer
 FOLDER = Path(__file__).with_name("prompts")
 SLOTS = ("class_list", "dynamic_choices", "category", "other", "said", "reason_list")
 NAMED = re.compile(r"([\w.-]+) \(([0-9a-f]{8})\)")  # as a variant names a prompt: "existence (82107dae)"
@@ -21,12 +24,18 @@ _SLOT = re.compile(r"\{([A-Za-z_]\w*)\}")
 
 @dataclass(frozen=True)
 class Prompt:
-    """A text with slots such as `{class_list}`, and its source."""
+    """A text with slots such as `{class_list}`, and its source.
+
+    `format` is what the text asks for: a plain answer, or a JSON object with the answer to the first image under the
+    key "1", to the second under "2". `alternatives` are the names of the prompts for other ways to answer.
+    """
 
     name: str
     text: str
     source: str
     note: str = ""
+    format: Format = "text"
+    alternatives: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def slots(self) -> tuple[str, ...]:
@@ -45,6 +54,16 @@ class Prompt:
         '8f267bba'
         """
         return sha256(self.text.encode()).hexdigest()
+
+    def alternative(self, name: str) -> "Prompt":
+        """Return the prompt for another way to answer. Raises KeyError if there is none of this name.
+
+        Source: own definition.
+
+        >>> get_prompt("closed_world").alternative("json").name
+        'closed_world_json'
+        """
+        return get_prompt(self.alternatives[name])
 
     def fill(self, **values: str) -> str:
         """Return the text with a value in every slot; braces in values are kept.
@@ -66,6 +85,11 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: str
     text: str
     note: str = ""
+    format: Format = "text"
+
+
+class _PackagedFile(_File, frozen=True, forbid_unknown_fields=True):
+    alternatives: Mapping[str, str] = {}
 
 
 def prompt_names() -> tuple[str, ...]:
@@ -81,7 +105,7 @@ def prompt_names() -> tuple[str, ...]:
 
 @cache
 def get_prompt(name_or_path: str) -> Prompt:
-    """Return a packaged prompt, or the prompt of a TOML file with the keys `source`, `text` and optionally `note`.
+    """Return a packaged prompt, or that of a TOML file with the keys `source`, `text` and optionally `note`, `format`.
 
     Raises DataError for a name that is neither packaged nor a file, and for a file that cannot be read, misses a key,
     has another key or a slot that no protocol fills.
@@ -99,17 +123,19 @@ def get_prompt(name_or_path: str) -> Prompt:
             f"The prompt '{name_or_path}' is neither a toml file nor one of {', '.join(known)}"
             f"{did_you_mean(name_or_path, known)}"
         )
-    file = _read(path)
+    file = _read(path, _PackagedFile if packaged else _File)
     _check(file.text, str(path))
-    return Prompt(name_or_path, file.text, file.source, file.note)
+    alternatives = file.alternatives if isinstance(file, _PackagedFile) else {}
+    return Prompt(name_or_path, file.text, file.source, file.note, file.format, alternatives)
 
 
-def _read(path: Path) -> _File:
+def _read(path: Path, kind: type[_File]) -> _File:
     try:
-        return msgspec.convert(tomllib.loads(plain_text(path)), _File)
+        return msgspec.convert(tomllib.loads(plain_text(path)), kind)
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise DataError(
-            f"{path} is not a prompt ({error}). Give the keys source and text, and perhaps note, as UTF-8 toml."
+            f"{path} is not a prompt ({error}). Give the keys source and text, and perhaps note and "
+            "format (text or json), as UTF-8 toml."
         ) from error
 
 

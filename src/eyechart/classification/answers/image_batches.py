@@ -40,7 +40,10 @@ def closed_world_prompt(answer: str = "name", *, structured: bool = False) -> Pr
     ('arXiv 2603.06578, Table 20, LLaVA-OV, InternVL3.5 and Qwen3-VL', 'closed_world_id')
     """
     _check_choice("answer", answer, get_args(AnswerKind))
-    return get_prompt(f"closed_world{'_id' * (answer == 'id')}{'_json' * (not structured)}")
+    prompt = get_prompt("closed_world")
+    if answer == "id":
+        prompt = prompt.alternative("id")
+    return prompt if structured else prompt.alternative("json")
 
 
 def format_class_list(names: Sequence[str], answer: str = "name") -> str:
@@ -173,11 +176,6 @@ class ParsedAnswer:
     truncated: bool = False
 
 
-def wants_json(prompt: Prompt) -> bool:
-    """Return whether a prompt asks for a JSON object with one key per image."""
-    return '"1"' in prompt.text and "JSON" in prompt.text
-
-
 def uses_schema(context: Context) -> bool:
     """Return whether the engine enforces a schema. Raises ModelError if the model cannot."""
     enforced = context.options["structured_output"] == "enforced"
@@ -203,11 +201,11 @@ def build_requests(context: Context, name: str, prompt: Prompt, text: str, epoch
             f"{context.flag('parser')} reads letters, and here the answer is a name. Use lenient or authors."
         )
     by_schema = uses_schema(context)
-    if context.images_per_request > 1 and not (wants_json(prompt) or by_schema):
+    if context.images_per_request > 1 and not (prompt.format == "json" or by_schema):
         raise SpecError(
             f"The prompt '{prompt.name}' does not ask for JSON: the answers to {context.images_per_request} images "
             f"cannot be separated. Use {context.flag('images_per_request', '1')}, or a prompt that asks for JSON by "
-            "key."
+            'key and has format = "json" in its file.'
         )
     try:
         batches = make_batches(

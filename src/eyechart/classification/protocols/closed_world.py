@@ -17,7 +17,6 @@ from eyechart.classification.answers.image_batches import (
     closed_world_prompt,
     format_class_list,
     split_by_image,
-    wants_json,
 )
 from eyechart.classification.answers.out_of_prompt import match_exactly, out_of_prompt_kinds
 from eyechart.classification.metrics.class_estimates import (
@@ -141,7 +140,7 @@ def _ask_and_parse(context: Context, epoch: int) -> tuple[Prompt, AnswerCollecto
 
 def _is_json(context: Context, prompt: Prompt) -> bool:
     """Return whether responses are JSON."""
-    return wants_json(prompt) or context.options["structured_output"] == "enforced"
+    return prompt.format == "json" or context.options["structured_output"] == "enforced"
 
 
 def collect(context: Context, collector: AnswerCollector, parsed: ParsedAnswer) -> None:

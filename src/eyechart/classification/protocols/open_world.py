@@ -6,7 +6,7 @@ truncated, since their beginning may name another class.
 
 from eyechart.classification.answers.class_mapping import map_to_classes
 from eyechart.classification.answers.class_predictions import ClassPredictions
-from eyechart.classification.answers.image_batches import build_requests, split_by_image, wants_json
+from eyechart.classification.answers.image_batches import build_requests, split_by_image
 from eyechart.classification.metrics.class_estimates import label_agreement, mean_per_class_recall, strict_top1, top1
 from eyechart.classification.protocols.text_options import MAPPED, REQUEST_OPTIONS, is_valid, unused_options
 from eyechart.classification.text_answers import AnswerCollector
@@ -42,8 +42,9 @@ class OpenWorld(Protocol[ClassPredictions]):
     def predict(self, context: Context) -> ClassPredictions:
         """Request the most specific name for every image, and map each answer to the nearest class."""
         uses_schema = context.options["structured_output"] == "enforced"
-        prompt = context.select_prompt(get_prompt("open_world" if uses_schema else "open_world_json"))
-        json = uses_schema or wants_json(prompt)
+        own = get_prompt("open_world")
+        prompt = context.select_prompt(own if uses_schema else own.alternative("json"))
+        json = uses_schema or prompt.format == "json"
         batch = build_requests(context, "open_world", prompt, prompt.text)
         responses, collector = ask(context, batch), AnswerCollector(len(context.dataset))
         lenient, strict = [""] * collector.size, [""] * collector.size

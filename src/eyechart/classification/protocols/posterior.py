@@ -9,7 +9,6 @@ from eyechart.classification.answers.image_batches import (
     closed_world_prompt,
     format_class_list,
     request_parts,
-    wants_json,
 )
 from eyechart.classification.metrics.class_estimates import (
     confidence,
@@ -114,4 +113,4 @@ def score_names(context: Context, prompt: Prompt, kind: type[ScoreChoices | Best
 
 def _format_answer(prompt: Prompt, name: str) -> str:
     """Return a name as the complete answer in the format of the prompt."""
-    return json.dumps({"1": name}, ensure_ascii=False) if wants_json(prompt) else name
+    return json.dumps({"1": name}, ensure_ascii=False) if prompt.format == "json" else name
