@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from eyechart.inference.requests.text_requests import Generate, RequestTemplate
+from eyechart.protocol.ask import ask
 from eyechart.protocol.base import Predictions, Protocol, Rows
-from eyechart.protocol.context import Context, ask
+from eyechart.protocol.context import Context
 from eyechart.protocol.options import Option
 from eyechart.protocol.prompts import Prompt
 from eyechart.results.estimates import Estimate

@@ -1,7 +1,7 @@
-"""The context of a case: everything that a protocol may use, and how it sends requests to text models."""
+"""The context of a case: everything that a protocol may use."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from eyechart.data.dataset.dataset import Dataset
@@ -9,9 +9,8 @@ from eyechart.data.dataset.label_sets import LabelSet
 from eyechart.data.labels.class_names import check_class_count, check_unique
 from eyechart.data.labels.equivalences import LabelPolicy
 from eyechart.errors import ModelError, SpecError
-from eyechart.inference.requests.text_requests import Generate
 from eyechart.inference.runner.runner import Runner
-from eyechart.inference.store.responses import ReplayedResponses, Responses
+from eyechart.inference.store.responses import ReplayedResponses
 from eyechart.models.types import (
     Classifier,
     Encoder,
@@ -21,7 +20,6 @@ from eyechart.models.types import (
     Model,
     Neighbours,
     Scorer,
-    Usage,
 )
 from eyechart.protocol.options import AUTO, OWN, THINKING_TOKENS, OptionValues, flag
 from eyechart.protocol.prompts import Prompt, get_prompt
@@ -221,35 +219,3 @@ def usual_token_limit(model: Model, usual: int) -> int:
 def missing_scores_reason(context: Context) -> str:
     """Return why the model of a case has no log-probabilities, "" if it has them."""
     return context.model.scoring_obstacle if isinstance(context.model, Scorer) else ""
-
-
-def is_replay(context: Context) -> bool:
-    """Return whether the model is a file of completions that were collected elsewhere."""
-    return isinstance(context.model, ReplayedResponses)
-
-
-def replayed_responses(context: Context, batch: Generate) -> Responses:
-    """Return the completions of a file as responses to requests of one image each.
-
-    Raises SpecError for requests of several images.
-    """
-    model = context.replayed_words
-    if context.images_per_request > 1:
-        raise SpecError(f"{model.spec} has one answer an image. Use {context.flag('images_per_request', '1')}.")
-    completions = model.responses(context.dataset)
-    responses = tuple(completions[request.images[0]] for request in batch.requests)
-    return Responses(responses, Usage(), model.path, model.identity.weights_sha256)
-
-
-def ask(context: Context, batch: Generate) -> Responses:
-    """Return the responses to a batch of requests; only requests without a stored response are sent.
-
-    Responses to requests of one image each are stored by image, independent of limit and seed, so that other limits and
-    seeds use them again. A replayed file has its responses already.
-    """
-    if is_replay(context):
-        return replayed_responses(context, batch)
-    runner, dataset = context.runner, context.dataset
-    if all(len(request.images) == 1 for request in batch.requests):
-        return runner.run(batch.by_image(dataset.selected), context.generator, dataset)
-    return runner.run(replace(batch, limit=runner.key_limit, seed=runner.seed), context.generator, dataset)

@@ -12,7 +12,7 @@ from msgspec import structs
 from eyechart.errors import ModelError, SpecError
 from eyechart.models.types import Answer
 from eyechart.oodbench.answers import yes_no_answers
-from eyechart.oodbench.answers.yes_no_answers import Query, ask
+from eyechart.oodbench.answers.yes_no_answers import Query, ask_queries
 from eyechart.oodbench.division.division_files import write_division
 from eyechart.oodbench.division.pairs import Division
 from eyechart.oodbench.protocols.existence import Existence
@@ -108,7 +108,7 @@ def test_step_by_step_is_asked_with_room_to_think(pair_world: Any) -> None:
 
 def test_questions_about_an_image_follow_one_another(pair_world: Any) -> None:
     model, rows = pair_world.talker(), (3, 0, 3, 1, 0)
-    heard = ask(pair_world.sit(model), [Query("existence", row, at) for at, row in enumerate(rows)])
+    heard = ask_queries(pair_world.sit(model), [Query("existence", row, at) for at, row in enumerate(rows)])
     assert [numbers for numbers, _ in model.asked] == [(0,), (0,), (1,), (3,), (3,)]
     assert [reply.text for reply in heard.responses] == ["Yes", "Yes", "Yes", "No", "No"]
 

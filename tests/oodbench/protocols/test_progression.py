@@ -10,7 +10,7 @@ import pytest
 
 from eyechart.errors import SpecError
 from eyechart.models.types import Answer
-from eyechart.oodbench.answers.yes_no_answers import PROMPTS, Query, ask
+from eyechart.oodbench.answers.yes_no_answers import PROMPTS, Query, ask_queries
 from eyechart.oodbench.division.case_division import load_division
 from eyechart.oodbench.division.division_files import write_division
 from eyechart.oodbench.protocols.progression import Progression
@@ -179,7 +179,7 @@ def test_no_two_questions_are_kept_at_one_place(pair_world: Any) -> None:
     model = pair_world.talker()
     one_by_one = [Query(kind, row, k) for kind in PROMPTS[:2] for row in range(7) for k in range(5)]
     couples = [Query("progression_logic", row, *both) for row in range(7) for both in permutations(range(5), 2)]
-    ask(pair_world.sit(model), [*one_by_one, *couples])
+    ask_queries(pair_world.sit(model), [*one_by_one, *couples])
     assert len({*model.asked}) == len(one_by_one) + len(couples)
 
 

@@ -18,11 +18,12 @@ from eyechart.models.hf.generator import HfGenerator
 from eyechart.models.registry import create_model
 from eyechart.models.spec import parse_spec
 from eyechart.models.types import Request, Scorer
+from eyechart.protocol.ask import ask
 from eyechart.protocol.context import Context
 from eyechart.protocol.prompts import get_prompt
 from eyechart.protocol.registry import get_protocol
 from eyechart.realbirdid.data.packaged_sample import open_realbirdid
-from eyechart.realbirdid.prompts import ask
+from eyechart.realbirdid.prompts import image_requests
 from eyechart.realbirdid.protocols.name_scores import softmax
 from eyechart.realbirdid.protocols.nlg2choice import score_free_answers
 
@@ -69,7 +70,8 @@ def asking(tmp_path: Path, model: HfGenerator) -> Ask:
 
 def expected(context: Context) -> np.ndarray:
     """The model's own log-probabilities of the names, one request at a time."""
-    replies = ask(context, [(row, get_prompt("species").text) for row in range(len(context.dataset))]).responses
+    queries = [(row, get_prompt("species").text) for row in range(len(context.dataset))]
+    replies = ask(context, image_requests(context, queries)).responses
     listed = "\n".join(context.names)
     texts = [get_prompt("species_choice").fill(said=reply.text.strip(), class_list=listed) for reply in replies]
     found = {text: context.scorer.score([Request((text,))], context.names, until="unique")[0] for text in {*texts}}

@@ -42,8 +42,9 @@ from eyechart.data.imagenet.names import has_imagenet_classes
 from eyechart.data.labels.class_names import load_class_names
 from eyechart.models.types import Usage
 from eyechart.parsers import class_name, compat, json_answers, number
+from eyechart.protocol.ask import ask
 from eyechart.protocol.base import P
-from eyechart.protocol.context import Context, ask, missing_scores_reason
+from eyechart.protocol.context import Context, missing_scores_reason
 from eyechart.protocol.options import OptionValues
 from eyechart.protocol.prompts import Prompt
 

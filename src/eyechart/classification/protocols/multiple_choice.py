@@ -28,8 +28,9 @@ from eyechart.errors import DataError
 from eyechart.inference.requests.text_requests import Generate, RequestTemplate
 from eyechart.parsers import compat, letter
 from eyechart.parsers.truncation import read_complete_letter
+from eyechart.protocol.ask import ask
 from eyechart.protocol.base import Protocol
-from eyechart.protocol.context import Context, ask
+from eyechart.protocol.context import Context
 from eyechart.protocol.options import MAX_TOKENS, PARSER, PROMPT, OptionValues
 from eyechart.protocol.prompts import Prompt, get_prompt
 
@@ -286,9 +287,11 @@ def _letter_requests(context: Context, drawn: Mapping[int, AnswerOptions], promp
 
 
 def _ask_by_image(context: Context, epochs: Iterable[Mapping[int, AnswerOptions]], name: str, prompt: Prompt) -> None:
-    """Request the letters of all epochs, image by image: what prompts share, a model may then read once."""
-    requests = (request for drawn in epochs for request in _letter_requests(context, drawn, prompt))
-    ask(context, Generate(name, tuple(sorted(requests, key=lambda request: request.images))))
+    """Request the letters of all epochs at once, so that a model may read once what requests about an image share."""
+    ask(
+        context,
+        Generate(name, tuple(request for drawn in epochs for request in _letter_requests(context, drawn, prompt))),
+    )
 
 
 def _parse_letter(context: Context, text: str, options: AnswerOptions) -> tuple[int, int]:

@@ -11,8 +11,9 @@ from eyechart.classification.metrics.class_estimates import label_agreement, mea
 from eyechart.classification.protocols.text_options import MAPPED, REQUEST_OPTIONS, is_valid, unused_options
 from eyechart.classification.text_answers import AnswerCollector
 from eyechart.parsers import json_answers
+from eyechart.protocol.ask import ask
 from eyechart.protocol.base import Protocol
-from eyechart.protocol.context import Context, ask
+from eyechart.protocol.context import Context
 from eyechart.protocol.options import OptionValues
 from eyechart.protocol.prompts import get_prompt
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import msgspec
 
@@ -142,6 +142,10 @@ class SharedRequests(RequestBatch):
     A batch of this kind asks only for responses that no earlier batch with the same key asked for.
     """
 
+    @abstractmethod
+    def take(self, numbers: Sequence[int]) -> Self:
+        """Return the batch of the requests with some numbers, in this order."""
+
 
 @dataclass(frozen=True)
 class GenerateByImage(SharedRequests):
@@ -153,6 +157,10 @@ class GenerateByImage(SharedRequests):
     requests: tuple[RequestTemplate, ...]
     epoch: int = 0
     scope = "split"
+
+    def take(self, numbers: Sequence[int]) -> Self:
+        """Return the batch of the requests with some numbers, in this order."""
+        return replace(self, requests=tuple(self.requests[number] for number in numbers))
 
     @property
     def templates(self) -> tuple[RequestTemplate, ...]:
@@ -179,6 +187,10 @@ class AskImages(SharedRequests):
     max_tokens: int
     seed: int = 0
     scope = "split"
+
+    def take(self, numbers: Sequence[int]) -> Self:
+        """Return the batch of the requests with some numbers, in this order."""
+        return replace(self, queries=tuple(self.queries[number] for number in numbers))
 
     @cached_property
     def templates(self) -> tuple[RequestTemplate, ...]:
@@ -223,6 +235,10 @@ class FillPrompts(SharedRequests):
     seed: int = 0
     scope = "selection"
 
+    def take(self, numbers: Sequence[int]) -> Self:
+        """Return the batch of the requests with some numbers, in this order."""
+        return replace(self, queries=tuple(self.queries[number] for number in numbers))
+
     @cached_property
     def templates(self) -> tuple[RequestTemplate, ...]:
         """The request templates, in the order of the responses: the image first, then the text."""
@@ -260,6 +276,10 @@ class ChoiceBatch(SharedRequests):
     max_tokens: int
     seed: int = 0
     method: ClassVar[str]
+
+    def take(self, numbers: Sequence[int]) -> Self:
+        """Return the batch of the requests with some numbers, in this order."""
+        return replace(self, texts=tuple(self.texts[number] for number in numbers))
 
     @cached_property
     def templates(self) -> tuple[RequestTemplate, ...]:

@@ -80,7 +80,8 @@ class AnswerCounts:
 class Responses:
     """One response per request. `usage` is the token usage of the original requests; `sha256` does not cover it.
 
-    `fresh` is the number of responses that were not in the store before.
+    `distinct` is the number of different requests, `fresh` that of responses that were not in the store before, and
+    `seconds` is how long it took to read and to generate them.
     """
 
     responses: tuple[Response, ...]
@@ -88,6 +89,8 @@ class Responses:
     path: Path
     sha256: str
     fresh: int = 0
+    distinct: int = 0
+    seconds: float = 0.0
 
     @property
     def answer_counts(self) -> AnswerCounts:

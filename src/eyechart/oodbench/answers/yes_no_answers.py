@@ -7,16 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from time import monotonic
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.index.sample_keys import CsvLine, FindClass, class_finder, match_images, read_lines
 from eyechart.errors import ModelError, SpecError
 from eyechart.inference.requests.text_requests import FilledPrompt, FillPrompts
-from eyechart.inference.store.responses import Response
-from eyechart.models.types import Usage
+from eyechart.inference.store.responses import Response, Responses
 from eyechart.parsers import compat, number, yes_no
-from eyechart.protocol.context import Context, is_replay
+from eyechart.protocol.ask import ask
+from eyechart.protocol.context import Context
 from eyechart.protocol.prompts import Prompt, get_prompt
 from eyechart.results.records import SubsetTiming
 
@@ -63,40 +62,27 @@ class Query:
     other: int = 0
 
 
-@dataclass(frozen=True)
-class PairResponses:
-    """Responses in the order of the queries, their token usage, and their timing."""
-
-    responses: tuple[Response, ...]
-    usage: Usage
-    timing: SubsetTiming
-
-
 @cache
 def request_prompts() -> dict[str, tuple[Prompt, int]]:
     """Return the prompt of every kind of question, and the number of tokens that its answer takes."""
     return {kind: (get_prompt(kind), TOKENS_COT if "cot" in kind else TOKENS) for kind in PROMPTS}
 
 
-def ask(context: Context, queries: Sequence[Query]) -> PairResponses:
-    """Return the responses to queries; they are sent in the order of images, so that an engine can reuse each image."""
-    if is_replay(context):
-        return replayed_responses(context, queries)
-    order = sorted(range(len(queries)), key=lambda number: queries[number].row)
-    batch = build_requests(context, [queries[number] for number in order])
-    begun = monotonic()
-    responses = context.runner.run(batch, context.generator, context.dataset)
-    timing = SubsetTiming(answers=len({*batch.ids}), fresh=responses.fresh, seconds=monotonic() - begun)
-    by_number = dict(zip(order, responses.responses, strict=True))
-    return PairResponses(tuple(by_number[number] for number in range(len(queries))), responses.usage, timing)
+def ask_queries(context: Context, queries: Sequence[Query]) -> Responses:
+    """Return the responses to queries, in their order."""
+    return ask(context, build_requests(context, queries), lambda: _replayed_responses(context, queries))
 
 
-def replayed_responses(context: Context, queries: Sequence[Query]) -> PairResponses:
+def timing(responses: Responses) -> SubsetTiming:
+    """Return the numbers of answers and the time that they took, as the record has them."""
+    return SubsetTiming(answers=responses.distinct, fresh=responses.fresh, seconds=responses.seconds)
+
+
+def _replayed_responses(context: Context, queries: Sequence[Query]) -> list[Response]:
     """Return the responses of a replayed file."""
     words = read_replayed_pairs(context.replayed_words.path, context.dataset, context.names)
     kinds = {kind: side for pair in PROMPT_NAMES.values() for kind, side in zip(pair, QUESTIONS, strict=True)}
-    responses = tuple(words(query.row, query.category, kinds[query.kind]) for query in queries)
-    return PairResponses(responses, Usage(), SubsetTiming(answers=len({*queries}), fresh=0, seconds=0.0))
+    return [words(query.row, query.category, kinds[query.kind]) for query in queries]
 
 
 def build_requests(context: Context, queries: Sequence[Query]) -> FillPrompts:
@@ -113,8 +99,6 @@ def build_requests(context: Context, queries: Sequence[Query]) -> FillPrompts:
         queries=tuple(
             FilledPrompt(PROMPTS.index(query.kind), query.row, query.category, query.other) for query in queries
         ),
-        limit=context.runner.key_limit,
-        seed=context.runner.seed,
     )
 
 

@@ -4,18 +4,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eyechart.inference.store.responses import Response
+from eyechart.inference.store.responses import Response, Responses
 from eyechart.models.types import Usage
 from eyechart.oodbench.answers.pair_predictions import ExistencePredictions
 from eyechart.oodbench.answers.yes_no_answers import (
     PROMPT_NAMES,
-    PairResponses,
     Query,
-    ask,
+    ask_queries,
     check_parser,
     existence_prompts,
     parse_yes_no,
     parser_versions,
+    timing,
 )
 from eyechart.oodbench.data.annotation import find_annotation
 from eyechart.oodbench.division.case_division import division_label, load_division
@@ -72,7 +72,7 @@ class Existence(Protocol[ExistencePredictions]):
             errors={index: error for index, pair in enumerate(pairs) if (error := first_error(pair))},
             usage=(usage := sum((result.usage for result in results.values()), Usage())),
             cost=context.model.cost(usage),
-            timings={name: result.timing for name, result in results.items()},
+            timings={name: timing(result) for name, result in results.items()},
             indices=np.array([index for of in chosen.values() for index in of], np.int64),
             answers=np.array([_answer_codes(pair, parser) for pair in pairs], np.int64).reshape(-1, 2),
             completions=tuple((first.display_text, second.display_text) for first, second in pairs),
@@ -96,11 +96,11 @@ def indices_by_set(division: Division, indices: np.ndarray) -> dict[str, list[in
     return groups
 
 
-def _ask_pairs(context: Context, division: Division, indices: Sequence[int]) -> PairResponses:
+def _ask_pairs(context: Context, division: Division, indices: Sequence[int]) -> Responses:
     """Ask both questions about each pair, the positive one first."""
     kinds = PROMPT_NAMES[context.options["reasoning"]]
     pairs = [(int(division.rows[index]), int(division.categories[index])) for index in indices]
-    return ask(context, [Query(kind, row, category) for row, category in pairs for kind in kinds])
+    return ask_queries(context, [Query(kind, row, category) for row, category in pairs for kind in kinds])
 
 
 def first_error(responses: Sequence[Response]) -> str:

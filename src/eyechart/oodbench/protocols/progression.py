@@ -6,16 +6,16 @@ from random import Random
 
 import numpy as np
 
-from eyechart.inference.store.responses import Response
+from eyechart.inference.store.responses import Response, Responses
 from eyechart.models.types import Usage
 from eyechart.oodbench.answers.pair_predictions import ProgressionPredictions
 from eyechart.oodbench.answers.yes_no_answers import (
-    PairResponses,
     Query,
-    ask,
+    ask_queries,
     check_parser,
     parse_count,
     parser_versions,
+    timing,
 )
 from eyechart.oodbench.data.annotation import Annotation
 from eyechart.oodbench.division.case_division import load_division
@@ -144,7 +144,7 @@ class Progression(Protocol[ProgressionPredictions]):
             errors={index: error for index, sample in enumerate(samples) if (error := first_error(sample))},
             usage=(usage := sum((result.usage for result in results.values()), Usage())),
             cost=context.model.cost(usage),
-            timings={name: result.timing for name, result in results.items()},
+            timings={name: timing(result) for name, result in results.items()},
             first=pairs[:, 0],
             second=pairs[:, 1],
             counts=counts,
@@ -179,7 +179,7 @@ def _draw_samples(
     return [(usable[first], usable[second]) for first, second in chosen]
 
 
-def _ask_samples(context: Context, division: Division, couples: Sequence[Couple]) -> PairResponses:
+def _ask_samples(context: Context, division: Division, couples: Sequence[Couple]) -> Responses:
     """Ask the three questions of each sample, one after the other."""
     kinds = _progression_prompts()
     queries = []
@@ -193,7 +193,7 @@ def _ask_samples(context: Context, division: Division, couples: Sequence[Couple]
             kinds, ((first_category, 0), (second_category, 0), (first_category, second_category)), strict=True
         ):
             queries.append(Query(prompt_of_stage.name, row, *about))
-    return ask(context, queries)
+    return ask_queries(context, queries)
 
 
 def _count_code(response: Response, parser: str) -> int:

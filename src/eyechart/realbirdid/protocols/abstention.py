@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from eyechart.data.dataset.dataset import Dataset
+from eyechart.protocol.ask import ask
 from eyechart.protocol.base import Protocol
 from eyechart.protocol.context import Context
 from eyechart.protocol.options import MAX_TOKENS
@@ -15,7 +16,7 @@ from eyechart.realbirdid.answers.bird_vocabulary import BirdVocabulary
 from eyechart.realbirdid.answers.prompt_sets import load_prompt_set
 from eyechart.realbirdid.data.observations import REASONS
 from eyechart.realbirdid.metrics.abstention_estimates import abstention_rates, abstention_reasons, prompt_effects
-from eyechart.realbirdid.prompts import ask
+from eyechart.realbirdid.prompts import image_requests
 from eyechart.realbirdid.protocols.bird_options import ABSTENTION_IMAGES, ALL, EXTRACTION, PROMPT_SET, PROMPTS_PER_LEVEL
 from eyechart.realbirdid.protocols.extraction import (
     complete_texts,
@@ -53,7 +54,7 @@ class Abstention(Protocol[AbstentionPredictions]):
         everyone = context.options["abstention_images"] == "all"
         rows = np.arange(len(observed)) if everyone else np.flatnonzero(~observed.answerable)
         queries = [(row, text) for texts in prompt_set.levels.values() for text in texts for row in rows.tolist()]
-        answers = ask(context, queries)
+        answers = ask(context, image_requests(context, queries))
         completions, second = [response.display_text for response in answers.responses], get_prompt("abstention_reason")
         reader = ReasonParser(BirdVocabulary.from_taxonomy(observed.taxonomy))
         result = extract_choices(

@@ -17,7 +17,8 @@ from eyechart.parsers import class_name, json_answers
 from eyechart.parsers.no_image import says_no_image
 from eyechart.parsers.thinking import remove_thinking
 from eyechart.parsers.truncation import read_complete_name
-from eyechart.protocol.context import Context, is_replay, usual_token_limit
+from eyechart.protocol.ask import is_replay
+from eyechart.protocol.context import Context, usual_token_limit
 from eyechart.protocol.prompts import Prompt
 
 VERSION = 2

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from eyechart.evaluation.case_result import make_usage_record
 from eyechart.models.types import Usage
+from eyechart.protocol.ask import ask
 from eyechart.protocol.base import Protocol, Rows, truncation_note
 from eyechart.protocol.context import Context
 from eyechart.protocol.options import MAX_TOKENS, PROMPT, OptionValues
@@ -16,7 +17,7 @@ from eyechart.protocol.prompts import get_prompt
 from eyechart.realbirdid.answers.bird_predictions import BIRD_COLUMNS, LABELS, BirdPredictions
 from eyechart.realbirdid.answers.bird_vocabulary import BirdVocabulary
 from eyechart.realbirdid.metrics.shares import harmonic_mean_estimate, proportion
-from eyechart.realbirdid.prompts import ask
+from eyechart.realbirdid.prompts import image_requests
 from eyechart.realbirdid.protocols.bird_options import EXTRACTION
 from eyechart.realbirdid.protocols.extraction import (
     ExtractionResult,
@@ -188,7 +189,7 @@ class FreeForm(Protocol[FreeFormPredictions]):
         observed = require_observations(context.dataset)
         names = BirdVocabulary.from_taxonomy(observed.taxonomy)
         question, second = context.select_prompt(get_prompt("species")), get_prompt("species_extraction")
-        answers = ask(context, [(row, question.text) for row in range(len(context.dataset))])
+        answers = ask(context, image_requests(context, ((row, question.text) for row in range(len(context.dataset)))))
         completions = [response.display_text for response in answers.responses]
         extraction = extract_choices(context, complete_texts(answers.responses, names), second, names.choices, names)
         return FreeFormPredictions(

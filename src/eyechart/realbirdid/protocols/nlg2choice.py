@@ -10,9 +10,10 @@ import numpy as np
 from eyechart.inference.requests.row_requests import ScoreTexts
 from eyechart.inference.store.arrays import all_failed
 from eyechart.models.types import Floats
+from eyechart.protocol.ask import ask
 from eyechart.protocol.context import Context
 from eyechart.protocol.prompts import get_prompt
-from eyechart.realbirdid.prompts import ask
+from eyechart.realbirdid.prompts import image_requests
 from eyechart.realbirdid.protocols.name_scores import NameScores
 
 FAILED = -1
@@ -24,7 +25,9 @@ def score_free_answers(context: Context, names: Sequence[str]) -> NameScores:
     As in `score_names`, a name counts up to its shortest unique prefix. The free answers are as in `free_form`.
     """
     question, second = context.select_prompt(get_prompt("species")), get_prompt("species_choice")
-    responses = ask(context, [(row, question.text) for row in range(len(context.dataset))]).responses
+    responses = ask(
+        context, image_requests(context, ((row, question.text) for row in range(len(context.dataset))))
+    ).responses
     errors = {row: response.error for row, response in enumerate(responses) if response.error}
     listed = "\n".join(names)
     texts = {

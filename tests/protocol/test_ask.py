@@ -14,7 +14,8 @@ from eyechart.data.dataset.dataset import Dataset
 from eyechart.inference.requests.text_requests import Generate, RequestTemplate
 from eyechart.inference.runner.runner import Runner
 from eyechart.inference.store.entries import Store
-from eyechart.protocol.context import Context, ask
+from eyechart.protocol.ask import ask
+from eyechart.protocol.context import Context
 from eyechart.protocol.registry import get_protocol
 
 COUNT, NAMES = 12, ("cat", "dog", "great white shark")
