@@ -28,7 +28,7 @@ from eyechart.models.registry import BUILT_IN
 from eyechart.protocol.prompts import FOLDER as PROMPTS
 from eyechart.protocol.registry import get_protocol, list_protocols
 from eyechart.results import glossary
-from eyechart.results.metric_definitions import PACKAGED
+from eyechart.results.metric_definitions import metric_definitions
 from eyechart.results.records import OutcomeCounts
 from eyechart.statistics.noninferiority import samples_for_margin
 
@@ -358,7 +358,9 @@ def words(kind: str) -> Callable[[], Iterator[str]]:
 
 def metrics() -> Iterator[str]:
     """Return the lines of the table of metrics."""
-    return table(("name", "meaning"), [(f"`{metric.name}`", metric.summary) for metric in PACKAGED])
+    return table(
+        ("name", "meaning"), [(f"`{metric.name}`", metric.summary) for metric in metric_definitions().values()]
+    )
 
 
 GENERATED: Mapping[str, Callable[[], Iterator[str]]] = {

@@ -19,7 +19,9 @@ from eyechart.statistics.accuracy import correctness
 from eyechart.statistics.intervals import wilson
 
 PROMPT = Prompt("colour_word", "What colour is this picture? Answer with one word.", "own")
-WORD_ACC = MetricDefinition("word_acc", "The proportion of pictures whose colour is named first.", range=(0.0, 1.0))
+WORD_ACC = MetricDefinition(
+    "word_acc", "The proportion of pictures whose colour is named first.", higher_is_better=True, range=(0.0, 1.0)
+)
 TOKENS = Option("tokens", "the maximum length of a response, in tokens", "16", least=1)
 
 
@@ -84,7 +86,6 @@ def word_accuracy(predictions: ColourAnswers) -> Iterator[Estimate]:
             n=len(known),
             interval=interval,
             method="wilson",
-            higher_is_better=True,
             correct=correct,
         )
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.results.estimates import Estimate, score_estimates
-from eyechart.results.metric_definitions import PACKAGED, SHARE
+from eyechart.results.metric_definitions import SHARE, metric_definitions
 from eyechart.results.metric_ranges import largest_loss, range_of
 from eyechart.statistics.intervals import Interval
 from eyechart.statistics.least_probability import LEAST
@@ -37,7 +37,7 @@ def test_epochs_of_a_rare_outcome_have_no_share_below_0() -> None:
     assert estimate.epochs_interval == Interval(0.0, 0.04)
 
 
-SHARES = [definition.name for definition in PACKAGED if definition.range == SHARE]
+SHARES = [definition.name for definition in metric_definitions().values() if definition.range == SHARE]
 
 
 @given(st.sampled_from(SHARES), *[st.floats(-0.5, 1.5)] * 2, st.floats(0, 1))

@@ -29,6 +29,7 @@ from eyechart.protocol.options import flag
 from eyechart.results.estimates import Estimate
 from eyechart.results.evidence import RESAMPLES, Evidence, collect_evidence, digest, pack_array, pack_clusters
 from eyechart.results.headlines import ANSWERED, ASKED
+from eyechart.results.metric_definitions import direction_of
 from eyechart.results.records import (
     DataRecord,
     File,
@@ -209,7 +210,6 @@ class CaseResult(Generic[P]):
             n_clusters=n_clusters,
             interval=interval,
             method="wilson" if n_clusters == n else "clustered wilson",
-            higher_is_better=True,
             correct=outcomes,
         )
 
@@ -344,7 +344,7 @@ def sample_mean(name: str, labels: str, values: Floats, clusters: Ints | None, s
         n=n,
         interval=interval(values[known], groups[known]) if n else None,
         method=f"{'' if n_clusters == n else 'clustered '}{'wilson' if binary else 'student'}",
-        higher_is_better=True,
+        higher_is_better=direction_of(name, otherwise=True),
         correct=values if binary else None,
         bootstrap=None if binary else partial(bootstrap_means, values, groups, seed),
         n_clusters=n_clusters,

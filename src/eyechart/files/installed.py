@@ -11,7 +11,7 @@ from eyechart.messages.install_commands import install_command
 
 def find_entry_points(group: str) -> tuple[EntryPoint, ...]:
     """Return the entry points of a group by name, eyechart's own first."""
-    return tuple(sorted(entry_points(group=group), key=lambda point: (not is_own(point), point.name)))
+    return tuple(sorted(entry_points(group=group), key=lambda point: (not is_own(point), point.name, point.value)))
 
 
 def is_own(point: EntryPoint) -> bool:

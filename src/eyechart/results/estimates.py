@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from eyechart.results.metric_definitions import direction_of
 from eyechart.results.metric_ranges import keep_in_range
 from eyechart.results.records import WHOLE, Metric, MetricKey, subset_text
 from eyechart.statistics.clusters import clustered_t_interval
@@ -14,6 +16,7 @@ from eyechart.statistics.proper_scores import brier_scores
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+AS_DEFINED: Any = object()  # the direction that the metric's definition has, before an estimate reads it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +27,7 @@ class Estimate:
     the metric's range (`ranges.keep_in_range`). `subset` names the samples that the value is computed on, `level` the
     level of the taxonomy and `prompt` the prompts of a prompt set (see `records.Metric`). `title` names the row of the
     value in the terminal, "" for a value without a row. `higher_is_better` is None for a value that the gate does not
-    judge.
+    judge; it is that of the metric's definition (`metric_definitions`) unless it is given, as for another tool's.
 
     `correct` (samples,) has 1 for a correct sample, 0 for a wrong one and NaN for one that does not count: the value is
     its mean, and two runs are compared by McNemar's exact test. `bootstrap` returns the values (`evidence.RESAMPLES`,)
@@ -46,7 +49,7 @@ class Estimate:
     level: str = ""
     prompt: str = ""
     title: str = ""
-    higher_is_better: bool | None = None
+    higher_is_better: bool | None = AS_DEFINED
     correct: Floats | None = field(default=None, repr=False, compare=False)
     bootstrap: Callable[[], Floats] | None = field(default=None, repr=False, compare=False)
     scores: Floats | None = field(default=None, repr=False, compare=False)
@@ -54,6 +57,8 @@ class Estimate:
     epochs_interval: Interval | None = None
 
     def __post_init__(self) -> None:
+        if self.higher_is_better is AS_DEFINED:
+            object.__setattr__(self, "higher_is_better", direction_of(self.name))
         value = float("nan") if self.value is None else float(self.value)
         no_interval = np.isnan(value) or self.interval is None or bool(np.isnan(self.interval).any())
         ends = None if no_interval or self.interval is None else (float(self.interval.low), float(self.interval.high))
@@ -108,7 +113,7 @@ def score_estimates(
     units = np.arange(len(scores)) if clusters is None else clusters
     known = ~np.isnan(scores)
     n, n_clusters = int(known.sum()), len(np.unique(units[known]))
-    for name, values, better in (("log_score", scores, True), ("target_brier", brier_scores(scores), False)):
+    for name, values in (("log_score", scores), ("target_brier", brier_scores(scores))):
         yield Estimate(
             name=name,
             labels=labels,
@@ -119,6 +124,5 @@ def score_estimates(
             n_clusters=n_clusters,
             interval=clustered_t_interval(values, units),
             method="student" if n_clusters == n else "clustered student",
-            higher_is_better=better,
             scores=scores,
         )

@@ -123,7 +123,6 @@ def _average_precision_estimate(labels: LabelSet, scores: Floats, seed: int) -> 
         n=int((~np.isnan(scores).all(axis=1)).sum()),
         interval=percentile_interval(bootstrap()),
         method="bootstrap",
-        higher_is_better=True,
         bootstrap=bootstrap,
     )
 
@@ -172,7 +171,7 @@ def proper_scores(predictions: ClassPredictions) -> Iterator[Estimate]:
 def answer_log_probability(predictions: Classification) -> Iterator[Estimate]:
     """Yield `answer_log_prob`, the mean log-probability of the answers as whole responses, if the model gives it.
 
-    It has no direction, since the answer may be wrong. The protocol posterior has the log score of the right class.
+    The gate does not judge it, since the answer may be wrong; the protocol posterior has that of the right class.
     """
     texts = predictions.epochs[0].texts
     if texts is None or texts.log_probabilities is None:
@@ -218,11 +217,11 @@ def _mask_outcomes(outcomes: Float64s, mask: Bools) -> Float64s:
 
 def _accuracy_estimate(name: str, labels: str, correct: Float64s, subset: str = WHOLE) -> Estimate:
     """Return the accuracy of outcomes (n,) of 1, 0 and NaN, with Wilson's interval."""
-    return replace(proportion(name, labels, correct, subset), higher_is_better=True, correct=correct)
+    return replace(proportion(name, labels, correct, subset), correct=correct)
 
 
 def proportion(name: str, labels: str, values: Float64s, subset: str = WHOLE) -> Estimate:
-    """Return the proportion of ones among values (n,) of 1, 0 and NaN, with Wilson's interval and no direction."""
+    """Return the proportion of ones among values (n,) of 1, 0 and NaN, with Wilson's interval."""
     known = values[~np.isnan(values)]
     hits, n = int(known.sum()), len(known)
     return Estimate(
@@ -311,7 +310,6 @@ def _recall_estimate(
         n=n,
         interval=stratified_interval(correct[kept], of_class[kept]) if n else None,
         method="stratified",
-        higher_is_better=True,
         bootstrap=lambda: mean_per_class_recall_bootstrap(correct, of_class, classes, samples),
     )
 
@@ -354,7 +352,6 @@ def _confidence_estimates(labels: str, resampled: ConfidenceBootstrap, column: i
             value=calibration_error(confidences, correct) if n else None,
             interval=calibration_error_interval(confidences, correct),
             method="folded normal",
-            higher_is_better=False,
             bootstrap=lambda: resampled.calibration_error[:, column],
         ),
         estimate(
@@ -362,7 +359,6 @@ def _confidence_estimates(labels: str, resampled: ConfidenceBootstrap, column: i
             value=brier_score(confidences, correct) if n else None,
             interval=brier_interval(confidences, correct),
             method="student",
-            higher_is_better=False,
             bootstrap=lambda: resampled.brier_score[:, column],
         ),
         estimate(
@@ -370,7 +366,6 @@ def _confidence_estimates(labels: str, resampled: ConfidenceBootstrap, column: i
             value=coverage_auc(confidences, correct) if n else None,
             interval=accuracy_coverage_area_interval(confidences, correct),
             method="effective wilson",
-            higher_is_better=True,
             bootstrap=lambda: resampled.area[:, column],
         ),
     ]

@@ -97,7 +97,7 @@ def measure_estimates(name: str, counts: Ints, images: Ints, all_images: int, se
         return resamples()[measure]
 
     for measure in MEASURES:
-        more = {"n_clusters": units, "higher_is_better": True, "bootstrap": partial(bootstrap, measure)}
+        more = {"n_clusters": units, "bootstrap": partial(bootstrap, measure)}
         more |= {"title": name} if measure == "acc" else {}
         yield _set_estimate(measure, name, float(values[measure]), n, intervals.get(measure), **more)
 
@@ -142,12 +142,7 @@ def stage_accuracies(predictions: ProgressionPredictions) -> Iterator[Estimate]:
             draws, images = ratios(drawn[:, index], drawn[:, 3]), len({*rows[mask].tolist()})
             interval = share_interval(draws, value, images) if n else None
             bootstrap = partial(_bootstrap_shares, right[:, [index, 3]], rows[mask], len(predictions.keys), seed)
-            more = {
-                "n_clusters": images,
-                "higher_is_better": True,
-                "bootstrap": bootstrap,
-                "title": f"{name} {STAGES[stage]}",
-            }
+            more = {"n_clusters": images, "bootstrap": bootstrap, "title": f"{name} {STAGES[stage]}"}
             yield _set_estimate(stage, name, value, n, interval, **more)
 
 

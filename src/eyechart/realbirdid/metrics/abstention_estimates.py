@@ -174,7 +174,7 @@ def correct_reason_rate(predictions: AbstentionPredictions, level: str, seed: in
         )
 
     pool = _pooled_proportion("correct_reason", "", level, right, with_reason, predictions.image_clusters, seed)
-    return replace(pool, higher_is_better=True, bootstrap=bootstrap)
+    return replace(pool, bootstrap=bootstrap)
 
 
 def reason_masks(predictions: AbstentionPredictions, level: str) -> tuple[Bools, Bools]:

@@ -52,7 +52,6 @@ def proportion(
     clusters: Ints,
     *,
     level: str = "",
-    better: bool | None = None,
     title: str = "",
 ) -> Estimate:
     """Return the proportion of correct images among those with an outcome (n,); `clusters` (n,) are observations."""
@@ -69,7 +68,6 @@ def proportion(
         n_clusters=n_clusters,
         interval=clustered_wilson(outcomes, clusters) if n else None,
         method="wilson" if n_clusters == n else "clustered wilson",
-        higher_is_better=better,
         correct=outcomes,
     )
 
@@ -92,7 +90,7 @@ def harmonic_mean_estimate(
         return harmonic_mean_bootstrap(right, ~observations.answerable, bootstrap_weights(observations, seed))
 
     scored = observations.clusters[~np.isnan(right)] if len(answerable) and len(unanswerable) else NO_CLUSTERS
-    more = {"higher_is_better": True, "bootstrap": bootstrap, "title": title}
+    more = {"bootstrap": bootstrap, "title": title}
     return estimate(name, labels, WHOLE, scored, value, "bootstrap", **more)
 
 

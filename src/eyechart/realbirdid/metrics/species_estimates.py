@@ -158,7 +158,7 @@ def _gain_estimates(view: RangeView, tree: Tree, seed: int) -> Iterator[Estimate
 
         more: dict[str, Any] = {}
         if name == "ig":
-            more = {"higher_is_better": True, "bootstrap": bootstrap, "title": metric_title("IG", view.labels)}
+            more = {"bootstrap": bootstrap, "title": metric_title("IG", view.labels)}
         yield estimate(name, view.labels, ANSWERABLE, clusters, value, "bootstrap", **more)
 
 
@@ -180,7 +180,7 @@ def abstention_estimates(view: RangeView, seed: int) -> Iterator[Estimate]:
 
         more: dict[str, Any] = {}
         if criterion == MAIN:
-            more = {"higher_is_better": True, "bootstrap": bootstrap, "title": metric_title("UA/A", view.labels)}
+            more = {"bootstrap": bootstrap, "title": metric_title("UA/A", view.labels)}
         yield estimate(criterion_name("ua_a", criterion), view.labels, WHOLE, both, value, "bootstrap", **more)
 
     unsure = view.uncertainty(MAIN, 0)[view.answered]
@@ -198,7 +198,7 @@ def _tree_estimates(view: RangeView, seed: int) -> Iterator[Estimate]:
     right, answerable = _cross_fitted_correct(view, seed), view.observations.answerable
     for subset, mask in ((ANSWERABLE, answerable), (UNANSWERABLE, ~answerable)):
         outcomes = np.where(mask, right, np.nan)
-        yield proportion("tree_acc", view.labels, outcomes, subset, view.observations.clusters, better=True)
+        yield proportion("tree_acc", view.labels, outcomes, subset, view.observations.clusters)
     yield harmonic_mean_estimate("tree_hm", view.labels, right, view.observations, seed)
 
 
@@ -238,11 +238,10 @@ def _accuracy_estimates(view: RangeView, part: LevelSubset, seed: int) -> Iterat
         subset,
         view.observations.clusters,
         level=level,
-        better=True,
         title=f"{subset}, {level}" if shown else "",
     )
     yield estimate("acc_macro", view.labels, subset, clusters, macro, "stratified", level=level)
-    more = {"higher_is_better": False, "bootstrap": bootstrap, "level": level}
+    more = {"bootstrap": bootstrap, "level": level}
     yield estimate("ece", view.labels, subset, clusters, error, "folded normal", **more)
 
 
@@ -285,9 +284,9 @@ def _area_estimates(view: RangeView, part: LevelSubset, seed: int) -> Iterator[E
         samples = bootstrap_weights(view.observations, seed)
         return auc_bootstrap(every[1], every[0], samples, classes=view.targets[level_index], average="macro")
 
-    yield area_estimate("auc", value=area, higher_is_better=True, bootstrap=resamples)
-    yield area_estimate("aurc", value=risk, higher_is_better=False, bootstrap=risks)
-    yield area_estimate("auc_macro", value=macro, higher_is_better=True, bootstrap=macro_resamples)
+    yield area_estimate("auc", value=area, bootstrap=resamples)
+    yield area_estimate("aurc", value=risk, bootstrap=risks)
+    yield area_estimate("auc_macro", value=macro, bootstrap=macro_resamples)
     yield area_estimate("auc_balanced", value=balanced)
     for criterion in OTHERS:
         other = -view.uncertainty(criterion, level_index)[mask]

@@ -111,7 +111,7 @@ def flat_list_accuracies(predictions: FlatListPredictions) -> Iterator[Estimate]
     observations = predictions.observations
     for labels, right, stopped in outcomes_by_labels(predictions):
         for subset, mask in ((ANSWERABLE, observations.answerable), (UNANSWERABLE, ~observations.answerable)):
-            yield proportion("acc", labels, np.where(mask, right, np.nan), subset, observations.clusters, better=True)
+            yield proportion("acc", labels, np.where(mask, right, np.nan), subset, observations.clusters)
             yield proportion("abstained", labels, np.where(mask, stopped, np.nan), subset, observations.clusters)
         yield harmonic_mean_estimate(
             "hm", labels, right, observations, predictions.seed, title=metric_title("HM", labels)

@@ -154,9 +154,9 @@ def free_form_accuracies(predictions: FreeFormPredictions) -> Iterator[Estimate]
         ("abstained", UNANSWERABLE, "", predictions.abstained, ~answerable, f"{UNANSWERABLE}, abstained"),
     )
     for name, subset, level, outcomes, mask, title in sets:
-        known, better = np.where(mask, _as_outcomes(predictions, outcomes), np.nan), True if name == "acc" else None
+        known = np.where(mask, _as_outcomes(predictions, outcomes), np.nan)
         clusters = predictions.observations.clusters
-        yield proportion(name, LABELS, known, subset, clusters, level=level, better=better, title=title)
+        yield proportion(name, LABELS, known, subset, clusters, level=level, title=title)
     yield harmonic_mean_estimate(
         "hm", LABELS, _as_outcomes(predictions, predictions.correct), predictions.observations, predictions.seed
     )

@@ -1,0 +1,118 @@
+"""The metrics of image classification; the functions of this folder compute them."""
+
+from math import inf
+
+from eyechart.results.metric_definitions import SHARE, MetricDefinition
+
+DEFINITIONS = (
+    MetricDefinition(
+        "acc1",
+        "Top-1 accuracy: the proportion of images whose best class is among their labels.",
+        higher_is_better=True,
+        range=SHARE,
+        published_name="acc",
+    ),
+    MetricDefinition(
+        "acc5",
+        "Top-5 accuracy: the proportion of images with a label among the five best classes.",
+        higher_is_better=True,
+        range=SHARE,
+    ),
+    MetricDefinition(
+        "acc1_strict",
+        "Top-1 accuracy if an answer counts only when it repeats a class name exactly.",
+        higher_is_better=True,
+        range=SHARE,
+    ),
+    MetricDefinition(
+        "mean_per_class_recall",
+        "The accuracy of each class, averaged over classes, so that every class has equal weight.",
+        higher_is_better=True,
+        range=SHARE,
+    ),
+    MetricDefinition(
+        "mean_average_precision",
+        "Average precision of the scores of each class, averaged over classes (mAP).",
+        higher_is_better=True,
+    ),
+    MetricDefinition(
+        "intersection", "The proportion of images that are correct under both label sets.", higher_is_better=True
+    ),
+    MetricDefinition(
+        "mc_acc",
+        "Multiple-choice accuracy: the proportion of questions with the correct option, averaged over epochs.",
+        higher_is_better=True,
+        range=SHARE,
+    ),
+    MetricDefinition(
+        "repeated_acc",
+        "Top-1 accuracy, averaged over epochs that repeat the same requests.",
+        higher_is_better=True,
+        range=SHARE,
+    ),
+    MetricDefinition(
+        "repeated_oop",
+        "The proportion of answers outside of the prompt, averaged over epochs.",
+        higher_is_better=None,
+        range=SHARE,
+    ),
+    MetricDefinition(
+        "oop",
+        "The proportion of answers that are not a class of the prompt (out of prompt).",
+        higher_is_better=None,
+        range=SHARE,
+    ),
+    MetricDefinition(
+        "oop_in",
+        "The proportion of answers outside of the prompt that name a class by another name.",
+        higher_is_better=None,
+        range=SHARE,
+    ),
+    MetricDefinition(
+        "oop_partial",
+        "The proportion of answers outside of the prompt that contain a class name.",
+        higher_is_better=None,
+        range=SHARE,
+    ),
+    MetricDefinition(
+        "oop_wrong",
+        "The proportion of answers outside of the prompt that name something else.",
+        higher_is_better=None,
+        range=SHARE,
+    ),
+    MetricDefinition(
+        "oop_abstain",
+        "The proportion of answers outside of the prompt that decline to answer.",
+        higher_is_better=None,
+        range=SHARE,
+    ),
+    MetricDefinition(
+        "oop_mapped",
+        "The accuracy of answers outside of the prompt after they are mapped to the nearest class.",
+        higher_is_better=None,
+        range=SHARE,
+    ),
+    MetricDefinition(
+        "answer_log_prob",
+        "The mean natural logarithm of the probability that the model gives its answer; 0 is certain.",
+        higher_is_better=None,
+        unit="number",
+        range=(-inf, 0.0),
+        is_common=True,
+    ),
+    MetricDefinition(
+        "brier",
+        "Brier score: the mean squared distance of probabilities from the outcomes; lower is better.",
+        higher_is_better=False,
+        unit="number",
+        range=(0.0, 2.0),
+        is_common=True,
+    ),
+    MetricDefinition(
+        "accuracy_coverage_auc",
+        "The area under accuracy by coverage: the mean accuracy of the most confident answers.",
+        higher_is_better=True,
+        range=SHARE,
+        is_common=True,
+    ),
+)
