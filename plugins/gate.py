@@ -1,19 +1,21 @@
 """The gate in a pytest session: collects the reports of cases, and prints and fails what `GateSession` decides."""
 
+from copy import copy
 from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from _pytest.junitxml import xml_key
 
 from eyechart.errors import EyechartError
 from eyechart.gate.session.gate_session import GateOptions, GateSession
 from eyechart.gate.session.gate_status import INCONCLUSIVE, REGRESSION
 
 from .cases import find_case
-from .gate_reports import report_failed
+from .exit_codes import KIND
 from .options import get_option
-from .recorder import Recorder
+from .recorder import BY_GATE, Recorder
 from .settings import get_settings, read_rule
 
 FINISHED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
@@ -81,7 +83,7 @@ class Gate:
         for nodeid in sorted({*gate.failures, *gate.undecided}):
             reasons = [*gate.failures.get(nodeid, ()), *gate.undecided.get(nodeid, ())]
             kind = REGRESSION if nodeid in gate.failures else INCONCLUSIVE
-            report_failed(session, self.reports[nodeid], "\n\n".join(reasons), kind)
+            _report_failed(session, self.reports[nodeid], "\n\n".join(reasons), kind)
         if gate.errors and not gate.failures and not own:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
 
@@ -100,3 +102,38 @@ class Gate:
             terminalreporter.write_line(f"eyechart: {line}")
         for line in self.session.errors:
             terminalreporter.write_line(f"ERROR: {line}", red=True)
+
+
+def _report_failed(session: pytest.Session, was: pytest.TestReport, why: str, kind: int) -> None:
+    """Replace the report of a case with a failed one of a kind, in the terminal, JUnit file and `--lf`'s cache."""
+    config = session.config
+    report = copy(was)
+    report.outcome, report.sections = "failed", []
+    report.longrepr = f"{was.longreprtext}\n\n{why}" if was.failed else why
+    setattr(report, BY_GATE, True)
+    setattr(report, KIND, kind)
+    if terminal := config.pluginmanager.get_plugin("terminalreporter"):
+        for kept in terminal.stats.values():
+            kept[:] = [other for other in kept if other is not was]
+    if was.failed:
+        session.testsfailed -= 1
+    config.hook.pytest_runtest_logreport(report=report)
+    if xml := config.stash.get(xml_key, None):
+        _replace_in_junit(xml, was, report)
+
+
+def _replace_in_junit(xml: Any, was: pytest.TestReport, report: pytest.TestReport) -> None:
+    """Keep only the later of two entries of a case in the JUnit file: readers regard two entries as a flaky test."""
+    now = xml.node_reporters_ordered[-1]
+    xml.finalize(report)
+    name = _junit_name(now)
+    xml.node_reporters_ordered[:] = [
+        reporter for reporter in xml.node_reporters_ordered if reporter is now or _junit_name(reporter) != name
+    ]
+    xml.stats["failure" if was.failed else "passed"] -= 1
+
+
+def _junit_name(reporter: Any) -> tuple[str | None, str | None]:
+    """Return the class name and the name of a case in the JUnit file."""
+    element = reporter.to_xml()
+    return element.get("classname"), element.get("name")

@@ -12,6 +12,7 @@ from .answers import OnlyAnswers
 from .exit_codes import ExitCodes
 from .gate import Gate
 from .github_summary import GithubSummary
+from .keyword_suggestions import KeywordSuggestions
 from .left_out import LeftOutByPreset, LeftOutTraining
 from .missing_cases import MissingCases
 from .options import get_option
@@ -19,7 +20,6 @@ from .prefetch import PrefetchOfTests
 from .profile import Profile
 from .progress import Progress
 from .recorder import Recorder
-from .selection import Selection
 from .sequential import SequentialCases
 from .shard import ShardOfCases
 from .summary import Summary
@@ -47,7 +47,7 @@ def register(config: pytest.Config, folder: Path, started: float) -> None:
     recorder = Recorder(config, folder, started)
     manager.register(cases, "eyechart-cases")
     manager.register(single_benchmark_files, "eyechart-single-benchmark-files")
-    manager.register(Selection(config), "eyechart-selection")
+    manager.register(KeywordSuggestions(config), "eyechart-keyword-suggestions")
     manager.register(LeftOutTraining(config), "eyechart-left-out-training")
     manager.register(LeftOutByPreset(config), "eyechart-left-out")
     manager.register(SequentialCases(config), "eyechart-sequential")

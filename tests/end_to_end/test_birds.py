@@ -9,7 +9,7 @@ import pytest
 
 from eyechart.cli import main
 from eyechart.data.splits.open_split import list_splits, open_split
-from eyechart.realbirdid.data.packaged_sample import open_realbirdid, packaged_root
+from eyechart.realbirdid.data.registered import open_realbirdid, packaged_root
 
 HEAD = (
     *("id", "quality_grade", "url", "image_url", "latitude", "longitude", "scientific_name", "common_name", "taxon_id"),

@@ -27,7 +27,7 @@ from eyechart.models.types import Answer, Floats, Request, Scorer, Until
 from eyechart.models.vllm.generator import VllmGenerator
 from eyechart.realbirdid.answers.abstention_reasons import CHOICES, ReasonParser
 from eyechart.realbirdid.answers.bird_vocabulary import BirdVocabulary
-from eyechart.realbirdid.data.packaged_sample import open_realbirdid
+from eyechart.realbirdid.data.registered import open_realbirdid
 from eyechart.toybox.art.bird_looks import species
 from eyechart.toybox.art.toy_classes import names
 from toybox.exam import Item, groups, skills

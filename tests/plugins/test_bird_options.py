@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.realbirdid.data.packaged_sample import open_realbirdid
+from eyechart.realbirdid.data.registered import open_realbirdid
 
 pytestmark = pytest.mark.deep
 

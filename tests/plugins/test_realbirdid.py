@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from eyechart.realbirdid.data.packaged_sample import packaged_root
+from eyechart.realbirdid.data.registered import packaged_root
 from eyechart.realbirdid.data.taxonomy import Taxonomy, read_taxonomy
 from eyechart.toybox.formats import bird_files as birds_of_the_toybox
 

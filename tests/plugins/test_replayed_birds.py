@@ -10,7 +10,7 @@ import pytest
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.plugins.exit_codes import ERRORS
-from eyechart.realbirdid.data.packaged_sample import open_realbirdid
+from eyechart.realbirdid.data.registered import open_realbirdid
 from eyechart.results.records import subset_text
 
 pytestmark = pytest.mark.deep

@@ -133,7 +133,7 @@ TERMS = {  # the name that is refused → the term to use
     # the plugin
     "briefing": "github_summary",
     "endings": "exit_codes",
-    "judged_reports": "gate_reports",
+    "judged_reports": "reports of cases",
     "one_benchmark": "pytest_benchmark_compat",
     "wiring": "fixtures",
     "eye_ask": "eye_runner",

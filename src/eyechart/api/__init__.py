@@ -5,7 +5,7 @@ The package `eyechart` exports them.
 
 from eyechart.api.determinism import Audit, audit
 from eyechart.api.evaluation import evaluate
+from eyechart.api.run_settings import RunSettings
 from eyechart.api.run_tables import Comparison, EvaluationRun, compare, load_run
-from eyechart.api.settings import RunSettings
 
 __all__ = ["Audit", "Comparison", "EvaluationRun", "RunSettings", "audit", "compare", "evaluate", "load_run"]

@@ -13,7 +13,7 @@ from typing import Any, Unpack
 import pandas as pd
 
 from eyechart.api.evaluation import evaluate
-from eyechart.api.settings import RunSettings, complete_settings
+from eyechart.api.run_settings import RunSettings, complete_settings
 from eyechart.data.dataset.limits import Limit
 from eyechart.errors import SpecError
 from eyechart.gate.verdicts.decide import DEFAULT_RULE

@@ -13,8 +13,8 @@ from typing import Any, Unpack
 from msgspec.structs import replace
 from tqdm import tqdm
 
+from eyechart.api.run_settings import RunSettings, complete_settings
 from eyechart.api.run_tables import EvaluationRun
-from eyechart.api.settings import RunSettings, complete_settings
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.dataset.limits import Limit, parse_limit
 from eyechart.data.discovery import find_split

@@ -66,7 +66,7 @@ def compare_clusters(before: Path, after: Path, options: ClusterOptions) -> Tabl
         part
         for key, new in sorted(sides.after.items())
         if (old := sides.before.get(key))
-        for part in compare_clusters_of_case(old, new, clusters.of_record(records[case_key(new)]))
+        for part in _compare_clusters_of_case(old, new, clusters.of_record(records[case_key(new)]))
     ]
     if not slices:
         raise ReportError(f"{before} and {after} have no case with a primary proportion on the same images.")
@@ -83,7 +83,7 @@ def compare_clusters(before: Path, after: Path, options: ClusterOptions) -> Tabl
     return Table(title, ("Case", "Cluster", *COLUMNS), rows, (*NOTES, str(options.encoder)))
 
 
-def compare_clusters_of_case(before: Evidence, after: Evidence, variable: SliceVariable) -> Iterator[SliceChanges]:
+def _compare_clusters_of_case(before: Evidence, after: Evidence, variable: SliceVariable) -> Iterator[SliceChanges]:
     """Yield the changes of the clusters of a case's images."""
     pair = CasePair(before, after)
     numbers = compare_case(pair).numbers

@@ -8,7 +8,7 @@ from typing import Generic
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.dataset.limits import Limit
-from eyechart.data.imagenet.names import has_imagenet_classes
+from eyechart.data.imagenet.name_lookup import has_imagenet_classes
 from eyechart.data.labels.class_names import VOCABULARIES, load_class_names
 from eyechart.data.labels.equivalences import LabelPolicy, equivalent_pairs
 from eyechart.errors import MissingAnswersError, ModelError, SpecError, UnavailableError

@@ -21,8 +21,8 @@ from eyechart.messages.install_commands import Extra, install_command
 from eyechart.messages.secret_values import SECRET_NAME, hide_secrets
 from eyechart.messages.suggestions import did_you_mean
 from eyechart.models import own_class, types
+from eyechart.models.backend_suggestions import suggest_model
 from eyechart.models.spec import ModelSpec
-from eyechart.models.suggestions import suggest_model
 
 GROUP = "eyechart.models"
 REPLAYS = "eyechart.replays"  # the classes that read files of answers, by the protocol that the files answer

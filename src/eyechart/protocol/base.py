@@ -116,7 +116,7 @@ class Protocol(ABC, Generic[P]):
     Tables, page and exports read the following. `summary` is a sentence about what the model is asked, and `short_name`
     what published tables call the protocol; "" for its name. `order` is its position among the protocols of a table.
     `score_name` says by what number it ranks classes. `sample_reader` is the `module:function` by which the page reads
-    its sample table (see `reports.page.sample_readers`); "" for the columns that all tables share. `task_type` and
+    its sample table (see `reports.page.samples`); "" for the columns that all tables share. `task_type` and
     `shots` are the cells of Mill's aggregate.csv, where `own_task` makes the protocol a task beside the benchmark.
     """
 

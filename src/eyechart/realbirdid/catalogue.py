@@ -11,10 +11,21 @@ from eyechart.realbirdid.tables import (
     genera,
     range_tables,
     reasons,
-    summary,
+    summary_tables,
 )
 
-MODULES = (data_sets, summary, correlation, flat, abstention_tables, genera, range_tables, reasons, curves, choices)
+MODULES = (
+    data_sets,
+    summary_tables,
+    correlation,
+    flat,
+    abstention_tables,
+    genera,
+    range_tables,
+    reasons,
+    curves,
+    choices,
+)
 TABLES = tuple(table for module in MODULES for table in module.TABLES)
 CHARTS = (genera, data_sets, bar_charts, curve_charts, range_charts, abstention_charts, choices)
 FIGURES = tuple(figure for module in CHARTS for figure in module.FIGURES)

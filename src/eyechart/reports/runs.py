@@ -16,7 +16,7 @@ from eyechart.messages.suggestions import did_you_mean
 from eyechart.models.spec import parse_spec
 from eyechart.protocol.options import AUTO
 from eyechart.protocol.registry import find_protocol
-from eyechart.results.failures import status_suffix
+from eyechart.results.failed_tests import status_suffix
 from eyechart.results.frames import read_samples
 from eyechart.results.records import EMPTY, WHOLE, Metric, Record, Run, empty_label_rules, read_run
 from eyechart.results.run_names import run_names

@@ -17,7 +17,7 @@ from eyechart.data.splits.open_split import list_splits, open_split
 from eyechart.errors import DataError
 from eyechart.oodbench.data.annotated_splits import FORMATS
 from eyechart.oodbench.data.annotation import Annotation
-from eyechart.oodbench.data.packaged_sample import open_oodbench, packaged_root, splits
+from eyechart.oodbench.data.registered import open_oodbench, packaged_root, splits
 from eyechart.toybox.art.scenes import RenderedScene
 from eyechart.toybox.art.styles import STYLES
 from eyechart.toybox.art.toy_classes import classes

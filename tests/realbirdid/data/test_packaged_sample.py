@@ -16,7 +16,7 @@ from eyechart.data.images import decode_image
 from eyechart.data.splits.open_split import list_splits, open_split
 from eyechart.errors import DataError
 from eyechart.realbirdid.data.observations import REASONS, Observations
-from eyechart.realbirdid.data.packaged_sample import SPLITS, open_realbirdid, packaged_root, splits
+from eyechart.realbirdid.data.registered import SPLITS, open_realbirdid, packaged_root, splits
 from eyechart.toybox.art.bird_looks import species
 from eyechart.toybox.art.styles import TRAINING
 from eyechart.toybox.samples import birds_sample

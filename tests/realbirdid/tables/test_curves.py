@@ -19,7 +19,7 @@ from eyechart.realbirdid.tables.curves import (
     read_points,
     selective_accuracy,
 )
-from eyechart.realbirdid.tables.summary import SUMMARY
+from eyechart.realbirdid.tables.summary_tables import SUMMARY
 from eyechart.reports.tables.registry import tables
 from eyechart.reports.tables.render import to_csv
 

@@ -14,8 +14,7 @@ from eyechart.realbirdid.tables.bird_pages import create_page
 from eyechart.realbirdid.tables.curves import ranked_answers, selective_accuracy
 from eyechart.reports.page.page_charts import accuracy_rows
 from eyechart.reports.page.sample_groups import CaseSamples, SampleGroup
-from eyechart.reports.page.sample_readers import read_samples
-from eyechart.reports.page.samples import class_namer
+from eyechart.reports.page.samples import class_namer, read_samples
 from eyechart.reports.runs import Runs
 from eyechart.reports.tables.registry import tables
 from eyechart.reports.tables.render import to_csv

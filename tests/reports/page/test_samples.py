@@ -18,9 +18,7 @@ from eyechart.gate.verdicts.page_link import page_address
 from eyechart.realbirdid.data.observations import REASONS
 from eyechart.reports.comparison.run_comparison import comparison_tables, match_runs
 from eyechart.reports.page.changes import sample_filter
-from eyechart.reports.page.glossary import glossary_entries
 from eyechart.reports.page.sample_groups import CaseSamples
-from eyechart.reports.page.sample_readers import read_samples
 from eyechart.reports.page.samples import (
     MIXED,
     RIGHT,
@@ -29,8 +27,9 @@ from eyechart.reports.page.samples import (
     Samples,
     class_namer,
     merge_epochs,
+    read_samples,
 )
-from eyechart.reports.page.write_page import PageOptions, write_page
+from eyechart.reports.page.write_page import PageOptions, glossary_entries, write_page
 from eyechart.reports.runs import CaseRun, load
 from eyechart.reports.tables.render import format_cell
 from eyechart.results.evidence import Evidence, PackedArrays

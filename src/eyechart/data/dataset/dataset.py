@@ -1,15 +1,14 @@
 """A data set: images in a fixed order, with one or more label sets."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.data.dataset.details import Details
 from eyechart.data.dataset.label_sets import LabelSet
 from eyechart.data.dataset.limits import Limit, draw_rows
 from eyechart.data.dataset.rows import Row
@@ -17,6 +16,26 @@ from eyechart.data.dataset.sample_hashes import hash_samples
 from eyechart.data.dataset.slice_variables import SliceVariable
 from eyechart.errors import SpecError
 from eyechart.statistics.accuracy import Empty
+
+
+class Details(Protocol):
+    """One row per image. The reader of a data set fills them, and the protocols of its study read them.
+
+    A study finds its own by their class: `isinstance(dataset.selected_details, Observations)`.
+    """
+
+    @property
+    def sha256(self) -> str:
+        """The sha256 of all that an answer or a number depends on."""
+
+    def select(self, rows: Sequence[int]) -> Self:
+        """Return the details of some rows, in the order of `rows`."""
+
+    def slice_variables(self) -> Iterable[SliceVariable]:
+        """Return the variables that split the images into slices; none if the original class is the only one."""
+
+    def image_classes(self) -> NDArray[np.int64] | None:
+        """Return the class of each image for a limit by class, None if the images have no classes."""
 
 
 class Source(Protocol):

@@ -13,9 +13,9 @@ from functools import cached_property
 from typing import Any
 
 from eyechart.errors import ModelError
+from eyechart.models.backend_suggestions import DINO_TXT
 from eyechart.models.hf.image_text import HfImageTextModel
 from eyechart.models.runtime import text_batches, torch_runtime
-from eyechart.models.suggestions import DINO_TXT
 from eyechart.models.types import Encoder, Floats
 from eyechart.models.weights import hub_files
 

@@ -1,13 +1,14 @@
-"""Prompts that transformers has read, and further tokens after them, one at a time.
+"""Prompts that transformers has read, further tokens after them, one at a time, and greedy answers.
 
 Every step is a step of transformers' own generation: its inputs, masks, positions and caches, whatever the layers of a
 model are. `step` leaves a state as it is, so that many tokens can be read after the same prompt; `read` uses it up.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from copy import copy, deepcopy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from eyechart.models.choices.trie import EdgeScores, Ints, Trie
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 CACHE = "past_key_values"
 SETTINGS = ("generation_config", "logits_processor", "stopping_criteria")  # of a decoding method
+MAX_LEFT = 0.5  # the largest part of the rows whose selection costs less than to go on with all
+LogitsProcessor: TypeAlias = "Callable[[torch.Tensor, torch.Tensor], torch.Tensor]"
 
 
 def read_prompts(module: Any, batch: "Mapping[str, torch.Tensor]") -> "ReadPrompts":
@@ -168,3 +171,71 @@ def score_edges(trie: Trie, logits: "torch.Tensor", nodes: Ints) -> EdgeScores:
     )
     scores = (logits[row, column, token] - logits.logsumexp(-1)[row, column]).cpu().numpy()
     return rows, edges, scores
+
+
+def continue_prompts(
+    read: ReadPrompts, max_tokens: int, stop_tokens: Collection[int], processors: Sequence[LogitsProcessor] = ()
+) -> list[list[int]]:
+    """Return the likeliest tokens after prompts that were read, up to so many, or up to a stop token.
+
+    Answers that have ended leave the batch.
+    """
+    state, logits = read
+    answers: list[list[int]] = [[] for _ in logits]
+    ended: set[int] = set()
+    rows = [*range(len(answers))]  # the answers that the rows of the state belong to
+    with getattr(state.model, "_optimize_model_for_decode", nullcontext)():
+        for length in range(1, max_tokens + 1):
+            chosen = _choose(state.tokens, logits, processors)
+            tokens = chosen.tolist()
+            for row, token in zip(rows, tokens, strict=True):
+                answers[row].append(token)
+            ended.update(row for row, token in zip(rows, tokens, strict=True) if token in stop_tokens)
+            left = [index for index, row in enumerate(rows) if row not in ended]
+            if not left or length == max_tokens:
+                break
+            if len(left) <= MAX_LEFT * len(rows):
+                indices = chosen.new_tensor(left)
+                state, chosen, rows = state.select(indices), chosen[indices], [rows[index] for index in left]
+            state, logits = state.read(chosen[:, None])
+    return answers
+
+
+def _choose(tokens: "torch.Tensor", logits: "torch.Tensor", processors: Sequence[LogitsProcessor]) -> "torch.Tensor":
+    """Return the likeliest next token (rows,) after tokens (rows, n)."""
+    scores = logits.float()
+    for process in processors:
+        scores = process(tokens, scores)
+    return scores.argmax(dim=-1)
+
+
+class ThinkingBudget:
+    """A logits processor that forces the token that ends thinking after `budget` tokens; transformers has none.
+
+    Prompts have `prompt` tokens; with `opened` they end in thinking that is open. `begin` and `end` are the tokens
+    around thinking.
+    """
+
+    def __init__(self, budget: int, prompt: int, begin: int, end: int, *, opened: bool) -> None:
+        self.budget, self.prompt, self.begin, self.end, self.opened = budget, prompt, begin, end, opened
+
+    def __call__(self, input_ids: "torch.Tensor", scores: "torch.Tensor") -> "torch.Tensor":
+        """Return the scores (rows, tokens) of the next token."""
+        spent = [self.is_spent(row) for row in input_ids[:, self.prompt :].tolist()]
+        if any(spent):
+            forced = scores.new_full(scores.shape, float("-inf"))
+            forced[:, self.end] = 0
+            scores = forced.where(input_ids.new_tensor(spent).bool()[:, None], scores)
+        return scores
+
+    def is_spent(self, tokens: list[int]) -> bool:
+        """Return whether an answer has begun thinking, has not ended it, and has spent the budget.
+
+        >>> budget = ThinkingBudget(2, 0, 8, 9, opened=False)
+        >>> budget.is_spent([8, 1]), budget.is_spent([8, 1, 1]), budget.is_spent([8, 1, 1, 9]), budget.is_spent([1, 1])
+        (False, True, False, False)
+        """
+        if self.end in tokens or not (self.opened or self.begin in tokens):
+            return False
+        begun = 0 if self.opened else tokens.index(self.begin) + 1
+        return len(tokens) - begun >= self.budget

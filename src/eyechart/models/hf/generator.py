@@ -15,12 +15,11 @@ from eyechart.models import options
 from eyechart.models.chat import conversation, template
 from eyechart.models.chat.template import ChatSettings
 from eyechart.models.choices.trie import Ints, Trie, check_choices
-from eyechart.models.hf import greedy, loading, trie_pass, trie_scoring
+from eyechart.models.hf import loading, trie_pass, trie_scoring
 from eyechart.models.hf.batches import Prompt
-from eyechart.models.hf.decoding import ReadPrompts
+from eyechart.models.hf.decoding import LogitsProcessor, ReadPrompts, ThinkingBudget, continue_prompts
 from eyechart.models.hf.preparation import PromptPreparer, Window
 from eyechart.models.hf.prompt_reader import PromptReader
-from eyechart.models.hf.thinking_budget import ThinkingBudget
 from eyechart.models.model_option import AnyOption
 from eyechart.models.runtime import torch_runtime
 from eyechart.models.runtime.batch_backoff import BatchBackoff, Failure
@@ -173,13 +172,13 @@ class HfGenerator(Scorer):
     def _answer(self, max_tokens: int, prompts: Sequence[Prompt]) -> list[list[int]]:
         with torch_runtime.inference_mode(self.device, "float32"):
             read = self._reader.read(prompts, max_tokens)
-            processors: list[greedy.LogitsProcessor] = [
+            processors: list[LogitsProcessor] = [
                 *self._first_processors(),
                 *self._thinking_limits(read.state.tokens.shape[1]),
             ]
-            return greedy.continue_prompts(read, max_tokens, self._chat.stop_tokens, processors)
+            return continue_prompts(read, max_tokens, self._chat.stop_tokens, processors)
 
-    def _first_processors(self) -> list[greedy.LogitsProcessor]:
+    def _first_processors(self) -> list[LogitsProcessor]:
         """Return what forces the first token of each answer, for a decoder that was trained so."""
         from transformers import ForcedBOSTokenLogitsProcessor
 

@@ -142,7 +142,7 @@ class LoadSettings:
         if attention := self._attention(path):
             how["attn_implementation"] = attention
         if self.quantization:
-            how["quantization_config"] = quantization_config(self.quantization)
+            how["quantization_config"] = _quantization_config(self.quantization)
         if self.device_map or self.quantization:
             how["device_map"] = self.device_map or {"": device}
         if self.trust_remote_code:
@@ -161,7 +161,7 @@ class LoadSettings:
         return {"": self.attention or "sdpa", **parts} if parts else self.attention
 
 
-def quantization_config(name: str) -> Any:
+def _quantization_config(name: str) -> Any:
     """Return the configuration of a quantisation for transformers."""
     import transformers
 

@@ -11,9 +11,9 @@ from typing import Any
 from eyechart.errors import ModelError, SpecError
 from eyechart.messages.suggestions import did_you_mean
 from eyechart.models import packaged as shipped
+from eyechart.models.backend_suggestions import near_or_absent
 from eyechart.models.runtime.torchvision_repair import repair
 from eyechart.models.spec import ModelSpec
-from eyechart.models.suggestions import near_or_absent
 from eyechart.models.weights import hub_files, weight_source
 
 FROM_TAG = ("mean", "std", "interpolation", "resize_mode")

@@ -8,7 +8,7 @@ import pandas as pd
 from eyechart.realbirdid.figures.chart_styles import caption, format_percent
 from eyechart.realbirdid.tables.bird_pages import LEVELS
 from eyechart.realbirdid.tables.flat import FLAT_AND_TREE, FLAT_LIST, PARTS, TREE, method_cells
-from eyechart.realbirdid.tables.summary import AVERAGES, CLASS_AVERAGES
+from eyechart.realbirdid.tables.summary_tables import AVERAGES, CLASS_AVERAGES
 from eyechart.reports.figures.charts import BlockFigure, draw_bars, label_rows
 from eyechart.reports.runs import Runs
 from eyechart.reports.tables.selection import Page

@@ -12,7 +12,7 @@ from eyechart.messages.plurals import count_of
 from eyechart.realbirdid.figures.chart_styles import caption, format_percent
 from eyechart.realbirdid.tables.bird_pages import ELIGIBLE, RANGE
 from eyechart.realbirdid.tables.range_tables import EFFECTS, OVER_MODELS, complete_effects, describe_family, effects
-from eyechart.realbirdid.tables.summary import MEASURES
+from eyechart.realbirdid.tables.summary_tables import MEASURES
 from eyechart.reports.figures.charts import BlockFigure
 from eyechart.reports.figures.panels import wrap_name
 from eyechart.reports.runs import Runs

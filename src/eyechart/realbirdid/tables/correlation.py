@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from eyechart.realbirdid.tables.bird_pages import COMMANDS, NEEDS, PAPER, SETS, SPECIES, metric_cells, select_pages
-from eyechart.realbirdid.tables.summary import GAIN, TRADEOFF
+from eyechart.realbirdid.tables.summary_tables import GAIN, TRADEOFF
 from eyechart.reports.runs import Runs
 from eyechart.reports.tables.definition import TableDefinition
 from eyechart.reports.tables.render import CORRELATION

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from eyechart.realbirdid.tables.bird_pages import FLAT, PAPER, SETS, SPECIES, create_page, metric_cells, select_pages
-from eyechart.realbirdid.tables.summary import BRACKETS
+from eyechart.realbirdid.tables.summary_tables import BRACKETS
 from eyechart.reports.runs import Runs
 from eyechart.reports.tables.definition import TableDefinition
 from eyechart.reports.tables.selection import Page

@@ -19,7 +19,7 @@ from eyechart.realbirdid.tables.bird_pages import (
     metric_cells,
     select_pages,
 )
-from eyechart.realbirdid.tables.summary import MEASURES
+from eyechart.realbirdid.tables.summary_tables import MEASURES
 from eyechart.reports.runs import Runs
 from eyechart.reports.tables.definition import TableDefinition
 from eyechart.reports.tables.render import PERCENT, NumberFormat

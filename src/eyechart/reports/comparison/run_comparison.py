@@ -238,7 +238,7 @@ def unmatched_notes(sides: MatchedSides) -> Iterator[str]:
             yield f"Only {when}, and not compared: {', '.join(unmatched)}."
 
 
-def missed_floors(sides: MatchedSides, rule: Rule) -> tuple[list[str], list[str]]:
+def _missed_floors(sides: MatchedSides, rule: Rule) -> tuple[list[str], list[str]]:
     """Return the floors of the policy that the run after misses, and those that match no metric of it, as sentences."""
     missed, unknown = [], []
     for floor, record, metric in find_missed_floors(map(parse_floor, rule.policy.floors), sides.records):
@@ -251,7 +251,7 @@ def missed_floors(sides: MatchedSides, rule: Rule) -> tuple[list[str], list[str]
 
 def policy_notes(sides: MatchedSides, result: RunComparison) -> Iterator[str]:
     """Yield the floors of the policy that are missed, and the floors and rules that match nothing."""
-    missed, unknown = missed_floors(sides, result.session.rule)
+    missed, unknown = _missed_floors(sides, result.session.rule)
     yield from missed
     yield from (f"The policy: {text}." for text in unknown)
     yield from (f"The policy: {rule} matches no metric." for rule in result.session.unused_rules())
@@ -259,6 +259,6 @@ def policy_notes(sides: MatchedSides, result: RunComparison) -> Iterator[str]:
 
 def gate_status(sides: MatchedSides, result: RunComparison) -> int:
     """Return the exit status of the gate for a comparison, 0 if nothing is wrong."""
-    missed, _ = missed_floors(sides, result.session.rule)
+    missed, _ = _missed_floors(sides, result.session.rule)
     status = result.session.exit_status(cases_are_missing=bool(missing_cases(sides)))
     return REGRESSION if missed else status

@@ -24,7 +24,7 @@ from eyechart.reports.tables.render import (
     to_latex,
     to_markdown,
 )
-from eyechart.results.failures import failure_notes
+from eyechart.results.failed_tests import failure_notes
 from eyechart.results.glossary import is_counted, is_percent
 from eyechart.results.headlines import WITH_EMPTY, headlines, subset_name
 from eyechart.results.metric_definitions import metric_definitions

@@ -7,7 +7,7 @@ from typing import Any
 
 from eyechart.reports.runs import CaseRun, ComparableCases, Runs
 from eyechart.reports.tables.render import one_line
-from eyechart.results.failures import failure_notes
+from eyechart.results.failed_tests import failure_notes
 from eyechart.results.glossary import is_counted, is_percent
 from eyechart.results.headlines import headlines, subset_name
 from eyechart.results.records import Metric, Record, Run

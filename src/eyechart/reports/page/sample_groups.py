@@ -23,8 +23,7 @@ from eyechart.reports.page.previous import (
     sample_changes,
     samples_from_evidence,
 )
-from eyechart.reports.page.sample_readers import read_samples
-from eyechart.reports.page.samples import NO_TEXTS, ClassNamer, LabelOutcomes, Samples, class_namer
+from eyechart.reports.page.samples import NO_TEXTS, ClassNamer, LabelOutcomes, Samples, class_namer, read_samples
 from eyechart.reports.runs import CaseRun, ComparableCases, Runs
 from eyechart.results.run_files import read_verified
 from eyechart.statistics.array_types import Floats

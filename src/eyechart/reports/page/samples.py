@@ -1,14 +1,21 @@
 """Read the samples of a case from its sample table. An item is an image, or a question about one."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from pkgutil import resolve_name
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from eyechart.errors import ReportError
+from eyechart.protocol.registry import find_protocol
 from eyechart.reports.page.columns import Column, RowValues, SampleTable
+from eyechart.reports.runs import CaseRun
 from eyechart.reports.tables.render import one_line
+from eyechart.results.run_files import read_verified
 
 ClassNamer = Callable[[str], str]
 Codes = NDArray[np.uint8]
@@ -235,3 +242,40 @@ def class_namer(names: Sequence[str]) -> ClassNamer:
     """Return a function from class index to `name (index)`, or `class index` if there is no name."""
     by_index = {str(index): f"{one_line(name)} ({index})" for index, name in enumerate(names)}
     return cache(lambda index: by_index.get(index) or f"class {index}")
+
+
+def read_samples(case: CaseRun, class_name: ClassNamer) -> Samples | None:
+    """Return a case's samples by the reader of its protocol; None without a table, or answers in it."""
+    record = case.record
+    if record.predictions is None:
+        return None
+    path = case.folder / record.predictions.path
+    text = read_verified(path, case.folder, record.predictions)
+    try:
+        rows = SampleTable.parse(text)
+        has_answers = any(any(rows.columns.get(name, ())) for name in ("prediction", "target", "error"))
+        return _find_reader(record.protocol, rows)(rows, class_name) if has_answers else None
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise ReportError(f"{path} cannot be read as answers ({error!r}). Run the case again.") from error
+
+
+def _find_reader(name: str, rows: SampleTable) -> Reader:
+    """Return the reader that a protocol names, else one for the columns of the table."""
+    protocol = find_protocol(name)
+    if protocol and protocol.sample_reader:
+        return cast("Reader", resolve_name(protocol.sample_reader))
+    return read_classification if "top1" in rows.columns else _read_shared
+
+
+def _read_shared(rows: SampleTable, _: ClassNamer) -> Samples:
+    """Return one item per row of a protocol of another package, from the columns that all sample tables share."""
+    keys = column(rows, "key")
+    repeated = {key for key, times in Counter(keys).items() if times > 1}
+    return Samples(
+        items=tuple((key, f"row {row}" if key in repeated else "") for row, key in enumerate(keys, 1)),
+        label_sets={"target": label_outcomes(rows, "correct", single_labels(rows, "target"), "subset")},
+        answers=column(rows, "prediction"),
+        errors=column(rows, "error"),
+        raw=column(rows, "response") if "response" in rows.columns else NO_TEXTS,
+        unit="sample" if repeated else "image",
+    )

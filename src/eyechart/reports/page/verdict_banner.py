@@ -24,7 +24,7 @@ from eyechart.gate.verdicts.verdict_messages import count_fallen, describe_confi
 from eyechart.messages.plurals import count_of
 from eyechart.reports.page.case_rows import first_metric
 from eyechart.reports.page.changes import Changes
-from eyechart.reports.page.paired import Ranking, describe_rankings
+from eyechart.reports.page.rankings import Ranking, describe_rankings
 from eyechart.reports.runs import Runs
 from eyechart.reports.tables.render import one_line
 

@@ -2,7 +2,7 @@
 
 import gc
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
@@ -14,25 +14,28 @@ from eyechart.files.folders import STORE
 from eyechart.gate.baselines.stored_cases import is_run, source_names
 from eyechart.gate.verdicts.decide import DEFAULT_RULE, Rule
 from eyechart.messages.plurals import count_of
+from eyechart.protocol.registry import find_protocol
 from eyechart.reports.page.case_rows import case_rows, lettered_settings, metric_rows, run_rows, trend
 from eyechart.reports.page.changes import Changes, SamplePositions, compare_with_previous
 from eyechart.reports.page.chunks import FOLDER as DATA
 from eyechart.reports.page.chunks import write_chunk
-from eyechart.reports.page.glossary import glossary_entries
 from eyechart.reports.page.page_charts import accuracy_rows, confusion_rows, coverage_curves
 from eyechart.reports.page.page_tables import FOLDER as FIGURES
 from eyechart.reports.page.page_tables import write_figures, write_tables
-from eyechart.reports.page.paired import rank_cases, rank_rows
 from eyechart.reports.page.previous import find_previous
+from eyechart.reports.page.rankings import rank_cases, rank_rows
 from eyechart.reports.page.sample_files import write_sample_group
 from eyechart.reports.page.sample_groups import CaseSamples, SampleGroup, SampleLoader
 from eyechart.reports.page.thumbnails import ThumbnailWriter
 from eyechart.reports.page.verdict_banner import summarise_verdict
 from eyechart.reports.runs import Runs, load
+from eyechart.results.glossary import INTERVALS, describe_label_set, describe_metric, describe_subset
+from eyechart.results.records import Record
 
 SCHEMA = 1
 STATIC_FILES = ("page.css", "page.js", "index.html")  # the last is written last
 MARK = "a page of eyechart;"
+GLOSSARY = ("metrics", "labels", "subsets", "protocols", "intervals")  # sections of the legend
 
 
 @dataclass(frozen=True)
@@ -166,3 +169,25 @@ def _write_index(
         "curves": bool(curves),
         "notes": notes,
     }
+
+
+def glossary_entries(records: Iterable[Record]) -> dict[str, dict[str, str]]:
+    """Return the sentences of the legend: those about all that some records name, by kind and name.
+
+    Unknown names are left out.
+    """
+    entries: dict[str, dict[str, str]] = {kind: {} for kind in GLOSSARY}
+    for record in records:
+        entries["protocols"][record.protocol] = _describe_protocol(record.protocol)
+        for metric in record.metrics:
+            entries["metrics"][metric.name] = describe_metric(metric.name)
+            entries["labels"][metric.labels] = describe_label_set(metric.labels)
+            entries["subsets"][metric.subset_text] = describe_subset(metric)
+            entries["intervals"][metric.ci_method] = INTERVALS.get(metric.ci_method, "")
+    return {kind: {name: text for name, text in sorted(words.items()) if text} for kind, words in entries.items()}
+
+
+def _describe_protocol(name: str) -> str:
+    """Return the sentence about a protocol; a name that is not registered is that of another tool."""
+    protocol = find_protocol(name)
+    return protocol.summary if protocol else f"Imported results of {name}, with its own prompts and scores."

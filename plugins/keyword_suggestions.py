@@ -23,7 +23,7 @@ LEFT_OUT = "eyechart_deselected"
 MAX_LISTED = 8
 
 
-class Selection:
+class KeywordSuggestions:
     """Collects the ids of the deselected cases, and prints the suggestions."""
 
     def __init__(self, config: pytest.Config) -> None:

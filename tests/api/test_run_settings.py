@@ -6,7 +6,7 @@ from inspect import signature
 import pytest
 
 import eyechart
-from eyechart.api.settings import DEFAULTS, RunSettings
+from eyechart.api.run_settings import DEFAULTS, RunSettings
 from eyechart.cli import rule_options
 from eyechart.evaluation.settings import Settings
 from eyechart.gate.verdicts.decide import ALPHA
