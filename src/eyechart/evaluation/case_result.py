@@ -15,8 +15,7 @@ import numpy as np
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import ReportError
 from eyechart.evaluation.settings import Case, Settings
-from eyechart.evaluation.slice_columns import own_variables, slice_variables
-from eyechart.evaluation.slice_estimates import slice_estimates
+from eyechart.evaluation.slices import own_variables, slice_estimates, slice_variables
 from eyechart.evaluation.stored_draws import StoredResults
 from eyechart.files.atomic import write_atomic, write_lines
 from eyechart.files.folders import evidence_folder

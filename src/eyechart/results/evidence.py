@@ -161,7 +161,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
         """Return the bytes of an array. Raises ValueError if it is missing, damaged or of another size."""
         if name not in self.arrays:
             raise ValueError(f"the array {name} is missing")
-        return read_array(self.arrays[name], size, name)
+        return _read_array(self.arrays[name], size, name)
 
     def check(self) -> None:
         """Raise ValueError if an array cannot be read, or a value contradicts its evidence."""
@@ -202,7 +202,7 @@ def unpack_array(text: str, size: int, name: str = "") -> bytes:
 
 
 @lru_cache(maxsize=32)
-def read_array(text: str, size: int, name: str) -> bytes:
+def _read_array(text: str, size: int, name: str) -> bytes:
     """Return the bytes of an array with a name; those of a case are read for the check and for each of its metrics.
 
     Raises ValueError if it is damaged, of another size, or has another digest.

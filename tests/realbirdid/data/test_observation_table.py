@@ -8,7 +8,7 @@ import pytest
 from pyarrow import parquet
 
 from eyechart.errors import DataError
-from eyechart.realbirdid.data.observation_table import read_observations
+from eyechart.realbirdid.data.observation_table import parse_observations, read_birds
 from eyechart.realbirdid.data.observations import Observations
 
 HEADER = "image,observation_id,species,genus,answerable,reason,latitude,longitude,candidates"
@@ -27,7 +27,7 @@ def read(tmp_path: Path) -> Read:
         (tmp_path / "taxonomy.csv").write_text(taxonomy, encoding="utf-8")
         if ranges:
             (tmp_path / "ranges.csv").write_text(ranges, encoding="utf-8")
-        return read_observations(tmp_path)
+        return parse_observations(tmp_path, read_birds(tmp_path))
 
     return written
 
@@ -69,7 +69,7 @@ def test_parquet_says_the_same_as_csv(read: Read, tmp_path: Path) -> None:
     for path in tmp_path.glob("*.csv"):
         parquet.write_table(pyarrow.csv.read_csv(path), path.with_suffix(".parquet"))
         path.unlink()
-    assert read_observations(tmp_path).sha256 == first.sha256
+    assert parse_observations(tmp_path, read_birds(tmp_path)).sha256 == first.sha256
 
 
 @pytest.mark.parametrize(
@@ -120,4 +120,4 @@ def test_tables_that_must_be_there(read: Read, tmp_path: Path, stem: str) -> Non
     read(TIT)
     (tmp_path / f"{stem}.csv").unlink()
     with pytest.raises(DataError, match=rf"has no {stem}\.csv and no {stem}\.parquet"):
-        read_observations(tmp_path)
+        parse_observations(tmp_path, read_birds(tmp_path))

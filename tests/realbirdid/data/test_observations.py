@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from eyechart.data.tables import read_table
 from eyechart.errors import DataError
-from eyechart.realbirdid.data.observation_table import read_observations
+from eyechart.realbirdid.data.observation_table import parse_observations, read_birds
 from eyechart.realbirdid.data.observations import REASONS, Observations
 from eyechart.realbirdid.data.taxonomy import Taxonomy
 from eyechart.toybox.formats import bird_files
@@ -32,7 +32,7 @@ def read(tmp_path: Path) -> Read:
         (tmp_path / "taxonomy.csv").write_text(taxonomy, encoding="utf-8")
         if ranges:
             (tmp_path / "ranges.csv").write_text(ranges, encoding="utf-8")
-        return read_observations(tmp_path)
+        return parse_observations(tmp_path, read_birds(tmp_path))
 
     return written
 
@@ -146,13 +146,13 @@ def test_observations_of_one_length(read: Read) -> None:
 
 def test_the_toyboxs_lists_are_those_of_its_ranges(tmp_path: Path) -> None:
     bird_files.write_bird_table(tmp_path, 3, "test", bird_files.styles()[:1], 60)
-    first = read_observations(tmp_path)
+    first = parse_observations(tmp_path, read_birds(tmp_path))
     table = read_table(tmp_path / "birds.csv", ())
     rows = [[*cells, ""] for cells in zip(*(table[name] for name in HEADER.split(",")[:-1]), strict=True)]
     (tmp_path / "birds.csv").write_text("\n".join([HEADER, *map(",".join, rows)]))
     assert first.eligible.any()
     assert not first.unlisted.any()
-    assert read_observations(tmp_path).sha256 == first.sha256
+    assert parse_observations(tmp_path, read_birds(tmp_path)).sha256 == first.sha256
 
 
 @st.composite

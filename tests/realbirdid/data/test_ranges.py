@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from eyechart.errors import DataError
 from eyechart.realbirdid.data import ranges as module
-from eyechart.realbirdid.data.observation_table import read_observations
+from eyechart.realbirdid.data.observation_table import parse_observations, read_birds
 from eyechart.realbirdid.data.observations import Observations
 from eyechart.realbirdid.data.ranges import Ranges
 
@@ -30,7 +30,7 @@ def read(tmp_path: Path) -> Read:
         (tmp_path / "taxonomy.csv").write_text(taxonomy, encoding="utf-8")
         if ranges:
             (tmp_path / "ranges.csv").write_text(ranges, encoding="utf-8")
-        return read_observations(tmp_path)
+        return parse_observations(tmp_path, read_birds(tmp_path))
 
     return written
 

@@ -43,28 +43,6 @@ def test_bars_have_the_values_and_intervals_of_the_cells(cells: Any, panel: Any,
     assert [*lay_out(figure, monkeypatch).problems()] == []
 
 
-def test_dots_of_a_row_are_beside_one_another(cells: Any, panel: Any, monkeypatch: Any) -> None:
-    figure, ax = panel
-    cells.loc[3, "value"] = np.nan
-    charts.draw_dots(ax, cells, COLUMNS)
-    charts.label_rows(ax, NAMES)
-    first, second = (line.get_xydata() for line in ax.lines)
-    assert first[:, 0] == pytest.approx(100 * cells["value"][cells["column"] == "first"])
-    assert (len(first), len(second)) == (4, 3)
-    assert (first[:3, 1] < second[:, 1]).sum() == 3
-    assert [*lay_out(figure, monkeypatch).problems()] == []
-
-
-def test_a_curve_for_each_name(panel: Any, monkeypatch: Any) -> None:
-    figure, ax = panel
-    points = pd.DataFrame({"name": np.repeat(NAMES, 5), "x": np.tile(range(5), 4), "y": np.arange(20)})
-    charts.draw_curves(ax, points, "name")
-    ax.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1, 1))
-    assert [line.get_ydata().tolist() for line in ax.lines] == np.arange(20).reshape(4, 5).tolist()
-    assert len({line.get_color() for line in ax.lines}) == 4
-    assert [*lay_out(figure, monkeypatch).problems()] == []
-
-
 def test_a_matrix_has_a_text_where_it_has_a_value(panel: Any, monkeypatch: Any) -> None:
     figure, ax = panel
     kind = pd.CategoricalDtype(NAMES)

@@ -1,10 +1,13 @@
 """What protocols share whose prompt lists the class names."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from eyechart.classification.answers.class_lists import shown_class_list
+from eyechart.classification.answers.image_batches import format_class_list
 from eyechart.data.dataset.dataset import Dataset
+from eyechart.data.labels.class_names import load_class_names
+from eyechart.errors import EyechartError
 from eyechart.protocol.base import P, Protocol
+from eyechart.protocol.prompts import NAMED
 
 
 class ListsClasses(Protocol[P]):
@@ -12,4 +15,29 @@ class ListsClasses(Protocol[P]):
 
     def prompt_slots(self, text: str, variant: Mapping[str, str], dataset: Dataset | None) -> dict[str, str]:
         """Return the list of class names."""
-        return shown_class_list(text, variant, dataset)
+        return _class_list_slot(text, variant, dataset)
+
+
+def _class_list_slot(text: str, variant: Mapping[str, str], dataset: Dataset | None) -> dict[str, str]:
+    """Return the slot of class names as it was filled; {} if the prompt has none, or the names are not known."""
+    if "{class_list}" not in text or dataset is None:
+        return {}
+    names = _prompt_class_names(variant.get("names", ""), dataset)
+    if len(names) != dataset.classes:
+        return {}
+    listed = [names[index] for index in dataset.subset or range(dataset.classes)]
+    answer = "id" if variant.get("answer") == "id" else "name"  # a constrained answer is a name
+    return {"class_list": format_class_list(listed, answer)}
+
+
+def _prompt_class_names(source: str, dataset: Dataset) -> Sequence[str]:
+    """Return the class names that a record names: the split's own, or packaged ones that are as they were."""
+    if source == "split":
+        return dataset.names
+    for name, digest in NAMED.findall(source):
+        try:
+            names = load_class_names(name)
+        except EyechartError:
+            return ()
+        return names.names if names.sha256.startswith(digest) else ()
+    return ()

@@ -29,7 +29,7 @@ PROMPT_FILE = ".txt"
 
 
 @dataclass(frozen=True)
-class SentenceFiles:
+class _SentenceFiles:
     """A folder in sentence-transformers' layout, read without loading the model.
 
     `modules.json` names the steps from tokens to one vector, and each step's folder holds its `config.json`, such as
@@ -146,9 +146,9 @@ class SentenceEncoder(TextEncoder):
         return weight_source.WeightSource(Path(get_model_path()))
 
     @cached_property
-    def files(self) -> SentenceFiles:
+    def files(self) -> _SentenceFiles:
         """The files in the model's folder."""
-        return SentenceFiles(self.source.path)
+        return _SentenceFiles(self.source.path)
 
     @cached_property
     def prompt(self) -> str:

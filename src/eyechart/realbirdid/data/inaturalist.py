@@ -57,7 +57,7 @@ class _SelectedObservation:
 
 
 @dataclass
-class Selection:
+class _Selection:
     """The selected observations, and the reason of exclusion by row for the others."""
 
     observations: list[_SelectedObservation] = field(default_factory=list)
@@ -187,7 +187,7 @@ def import_birds(
     return ImportResult(dataset, selection.observations, Counter(selection.excluded.values()), selection.notes)
 
 
-def _check_cells(export: Export, selection: Selection) -> None:
+def _check_cells(export: Export, selection: _Selection) -> None:
     """Raise DataError, which names the line of the export, for a cell that cannot be taken as it is."""
     rows = [bird.row for bird in selection.observations]
     for column in DATES:
@@ -226,9 +226,9 @@ def _read_reasons(path: Path) -> dict[str, str]:
 
 def _select_observations(
     export: Export, reasons: Mapping[str, str], taxonomy: Taxonomy | None, *, any_grade: bool = False
-) -> Selection:
+) -> _Selection:
     """Return the selected observations, and why the other rows are excluded."""
-    selection = Selection()
+    selection = _Selection()
     for row, number in enumerate(export.table["id"]):
         species, genus = export.species_and_genus(row)
         why = _exclusion_reason(export, row, species, genus, reasons, any_grade)
@@ -263,7 +263,7 @@ def _unknown_taxon(bird: _SelectedObservation, taxonomy: Taxonomy) -> str:
     return "" if fold_name(name) in taxonomy.index_by_name[level] else NOT_IN_TAXONOMY
 
 
-def _find_images(export: Export, selection: Selection, images: Path) -> dict[str, list[ObservationImage]]:
+def _find_images(export: Export, selection: _Selection, images: Path) -> dict[str, list[ObservationImage]]:
     """Return the images of each observation, and exclude observations without any."""
     photos = {photo: bird.id for bird in selection.observations if (photo := export.photo_id(bird.row))}
     image_files = find_images(images, photos, [bird.id for bird in selection.observations])
@@ -271,19 +271,19 @@ def _find_images(export: Export, selection: Selection, images: Path) -> dict[str
     return image_files
 
 
-def _exclude(selection: Selection, birds: Sequence[_SelectedObservation], why: str) -> None:
+def _exclude(selection: _Selection, birds: Sequence[_SelectedObservation], why: str) -> None:
     selection.excluded.update(dict.fromkeys((bird.row for bird in birds), why))
     selection.observations = [bird for bird in selection.observations if bird.row not in selection.excluded]
 
 
-def _check_any(selection: Selection, export: Path) -> None:
+def _check_any(selection: _Selection, export: Path) -> None:
     if not selection.observations:
         counts = ", ".join(f"{why}: {count:,}" for why, count in Counter(selection.excluded.values()).most_common())
         raise DataError(f"Nothing of {export} can be taken ({counts}): look at the columns, pictures and reasons.")
 
 
 def _taxa(
-    export: Export, selection: Selection, taxonomy: Taxonomy | None
+    export: Export, selection: _Selection, taxonomy: Taxonomy | None
 ) -> tuple[tuple[str, ...], list[dict[str, str]]]:
     """Return the columns and rows of the taxonomy, by default that of the export."""
     if taxonomy is not None:
@@ -305,7 +305,7 @@ def _taxonomy_rows(taxonomy: Taxonomy) -> Iterator[dict[str, str]]:
         yield dict(zip((*taxonomy.levels, COMMON_NAME), (*line, common), strict=True))
 
 
-def _higher_taxa(export: Export, selection: Selection) -> dict[str, dict[str, str]]:
+def _higher_taxa(export: Export, selection: _Selection) -> dict[str, dict[str, str]]:
     """Return the higher taxa of every species; raises DataError if two rows differ."""
     lines: dict[str, tuple[int, dict[str, str]]] = {}
     for bird in (bird for bird in selection.observations if bird.species):
@@ -323,7 +323,7 @@ def _higher_taxa(export: Export, selection: Selection) -> dict[str, dict[str, st
     return {name: line for name, (_, line) in lines.items()}
 
 
-def _common_names(export: Export, selection: Selection) -> Iterator[tuple[str, dict[str, str]]]:
+def _common_names(export: Export, selection: _Selection) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the taxon id and common name of every species, from rows that are no subspecies."""
     for bird in selection.observations:
         if fold_name(export.cell(bird.row, "scientific_name")) == fold_name(bird.species):
@@ -331,7 +331,7 @@ def _common_names(export: Export, selection: Selection) -> Iterator[tuple[str, d
 
 
 def _copy_images(
-    export: Export, selection: Selection, image_files: Mapping[str, Sequence[ObservationImage]], out: Path
+    export: Export, selection: _Selection, image_files: Mapping[str, Sequence[ObservationImage]], out: Path
 ) -> Iterator[dict[str, object]]:
     """Copy every image into the folder and yield its row of the table."""
     (out / "images").mkdir(parents=True, exist_ok=True)
@@ -350,7 +350,7 @@ def _table_row(export: Export, bird: _SelectedObservation, image: str, photo: st
     return {**dict(zip(COLUMNS, known, strict=True)), "photo_id": photo, **kept}
 
 
-def _excluded_rows(export: Export, selection: Selection) -> Iterator[dict[str, object]]:
+def _excluded_rows(export: Export, selection: _Selection) -> Iterator[dict[str, object]]:
     for row in sorted(selection.excluded):
         cells = (export.cell(row, "url"), export.cell(row, "scientific_name"), selection.excluded[row])
         yield dict(zip(EXCLUDED_COLUMNS, (export.table.row_numbers[row], export.table["id"][row], *cells), strict=True))

@@ -25,15 +25,6 @@ DAY = len("YYYY-MM-DD")
 ANSWERABLE = {"1": True, "true": True, "0": False, "false": False}
 
 
-def read_observations(folder: str | Path) -> Observations:
-    """Read the tables birds, taxonomy and optionally ranges (csv or parquet) of a folder.
-
-    Candidates come from the table, else they are the species whose range contains the location. Raises DataError, with
-    file and line, for contradictions; missing locations and lists without the true species are allowed and counted.
-    """
-    return parse_observations(Path(folder), read_birds(Path(folder)))
-
-
 def read_birds(folder: Path) -> Table:
     """Read the table of birds of a folder; raises DataError for a repeated image."""
     table = read_table(_require_table(folder, "birds"), COLUMNS)
@@ -53,7 +44,11 @@ def parse_reason(subject: str, reason: str) -> int:
 
 
 def parse_observations(folder: Path, table: Table) -> Observations:
-    """Return the observations of the rows of a table."""
+    """Return the observations of the rows of a table, with the tables taxonomy and optionally ranges of a folder.
+
+    Candidates come from the table, else they are the species whose range contains the location. Raises DataError, with
+    file and line, for contradictions; missing locations and lists without the true species are allowed and counted.
+    """
     taxonomy = read_taxonomy(_require_table(folder, "taxonomy"))
     reader = _RowParser(table, taxonomy)
     known = [reader.known(row) for row in range(len(table))]

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
 COLOURS = ("tab:blue", "tab:orange", "tab:green", "tab:red", "tab:purple", "tab:brown", "tab:pink", "tab:olive")
-DASHES = ("-", "--", ":", "-.")
 TEXT = 6  # points
 DARK, BAND = 0.6, 0.35  # the value from which text is white, and half the height of a strip
 
@@ -134,26 +133,10 @@ def draw_bars(
                         va="center")  # fmt: skip
 
 
-def draw_dots(ax: "Axes", cells: pd.DataFrame, columns: Sequence[str]) -> None:
-    """Draw a point with its interval for each row; several columns beside one another, each in its colour."""
-    for index, column in enumerate(columns):
-        part = cells[(cells["column"] == column) & cells["value"].notna()]
-        offsets = part["row"] + (index - (len(columns) - 1) / 2) * 0.8 / len(columns)
-        ax.plot(100 * part["value"], offsets, "o", color=COLOURS[index % len(COLOURS)], markersize=4, label=column)
-        _draw_intervals(ax, part, offsets)
-
-
 def _draw_intervals(ax: "Axes", cells: pd.DataFrame, offsets: pd.Series) -> None:
     """Draw the interval of each cell as a horizontal line."""
     known = cells["low"].notna()
     ax.hlines(offsets[known], 100 * cells["low"][known], 100 * cells["high"][known], color="black", linewidth=0.8)
-
-
-def draw_curves(ax: "Axes", points: pd.DataFrame, by: str, x: str = "x", y: str = "y") -> None:
-    """Draw a line through the points (x, y) of each value of `by`, in the order of the frame."""
-    for index, (name, part) in enumerate(points.groupby(by, sort=False)):
-        ax.plot(part[x], part[y], color=COLOURS[index % len(COLOURS)], linestyle=DASHES[index // len(COLOURS) % 4],
-                linewidth=1, label=wrap_name(str(name)))  # fmt: skip
 
 
 def draw_matrix(ax: "Axes", cells: pd.DataFrame, text: Callable[[float], str], colours: str, low: float = 0) -> None:

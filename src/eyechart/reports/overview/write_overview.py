@@ -77,7 +77,7 @@ def _group_tables(group: ComparableCases) -> Iterator[Table]:
         with suppress(EmptyTableError):
             yield from builder(Runs((group,), ()), None)
     yield outcome_table(group)
-    yield metric_table(group)
+    yield _metric_table(group)
 
 
 def outcome_table(group: ComparableCases) -> Table:
@@ -108,7 +108,7 @@ def outcome_cells(case: CaseRun) -> list[Cell]:
     return [n, *counts, NumberCell(1 - outcomes.error / total if total else None), round(case.record.seconds)]
 
 
-def metric_table(group: ComparableCases) -> Table:
+def _metric_table(group: ComparableCases) -> Table:
     """Return every metric of every record."""
     protocols = group.protocol_names()
     rows = tuple(

@@ -152,7 +152,7 @@ def _option_letter(number: int) -> str:
     return chr(ord("A") + number) if number < 26 else str(number + 1)
 
 
-def read_classification(rows: SampleTable, class_name: ClassNamer) -> Samples:
+def _read_classification(rows: SampleTable, class_name: ClassNamer) -> Samples:
     """Return one item per image; several epochs about the same images are merged."""
     rounds = _split_epochs(rows)
     first_epoch = rounds[0]
@@ -264,7 +264,7 @@ def _find_reader(name: str, rows: SampleTable) -> Reader:
     protocol = find_protocol(name)
     if protocol and protocol.sample_reader:
         return cast("Reader", resolve_name(protocol.sample_reader))
-    return read_classification if "top1" in rows.columns else _read_shared
+    return _read_classification if "top1" in rows.columns else _read_shared
 
 
 def _read_shared(rows: SampleTable, _: ClassNamer) -> Samples:

@@ -10,7 +10,7 @@ from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.dataset.rows import Row
 from eyechart.data.dataset.slice_variables import SliceVariable
 from eyechart.data.index.file_index import whole_file_source
-from eyechart.evaluation.slice_columns import slice_variables
+from eyechart.evaluation.slices import slice_variables
 
 
 @dataclass(frozen=True)
