@@ -20,11 +20,10 @@ RUN --mount=type=cache,target=/root/.cache/uv \
     uv pip install --torch-backend=cpu --requirements pyproject.toml \
     --extra models --extra hub --extra figures --extra openai --extra anthropic --extra gemini
 
-COPY LICENSE README.md THIRD_PARTY.md ./
+COPY LICENSE README.md THIRD_PARTY.md setup.py ./
 COPY benchmarks benchmarks
 COPY fixtures fixtures
 COPY plugins plugins
-COPY reports reports
 COPY src src
 RUN --mount=type=cache,target=/root/.cache/uv \
     uv pip install --no-deps .

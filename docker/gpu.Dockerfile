@@ -27,11 +27,10 @@ RUN --mount=type=cache,target=/root/.cache/uv \
     uv pip install --requirements pyproject.toml \
     --extra models --extra hub --extra figures --extra openai --extra anthropic --extra gemini --extra vllm
 
-COPY LICENSE README.md THIRD_PARTY.md ./
+COPY LICENSE README.md THIRD_PARTY.md setup.py ./
 COPY benchmarks benchmarks
 COPY fixtures fixtures
 COPY plugins plugins
-COPY reports reports
 COPY src src
 RUN --mount=type=cache,target=/root/.cache/uv \
     uv pip install --no-deps .

@@ -100,10 +100,15 @@ def printed(home: Path) -> Callable[..., dict[str, str]]:
     return printed
 
 
-def test_the_wheel_has_the_package_and_no_training_code(wheel: Path) -> None:
+def test_the_wheel_has_every_module_and_no_training_code(wheel: Path) -> None:
     with ZipFile(wheel) as archive:
         texts = {name: archive.read(name).decode() for name in archive.namelist() if name.endswith(".py")}
-    assert {name.partition("/")[0] for name in texts} == {"eyechart"}
+    surfaces = {f"eyechart/{name}": name for name in ("benchmarks", "fixtures", "plugins")}
+    folders = {"eyechart": "src/eyechart", **surfaces}
+    modules = {to: sorted((ROOT / folder).rglob("*.py")) for to, folder in folders.items()}
+    assert {*texts} == {
+        f"{to}/{path.relative_to(ROOT / folders[to])}" for to, paths in modules.items() for path in paths
+    }
     assert [name for name, text in texts.items() if TRAINING.search(text)] == []
     assert len([path for path in ROOT.glob("tools/toybox/*.py") if TRAINING.search(path.read_text())]) > 3
 
