@@ -18,7 +18,7 @@ import click
 from golden_compare import read_golden
 from jinja2 import Template
 
-from eyechart.cli import COMMANDS, PROGRAM, SECTIONS, command
+from eyechart.cli import PROGRAM, command, command_sections
 from eyechart.evaluation.presets import PACKAGED as PRESETS
 from eyechart.evaluation.presets import read_preset
 from eyechart.gate.verdicts.decide import ALPHA
@@ -168,10 +168,10 @@ def model_options() -> Iterator[str]:
 
 def commands() -> Iterator[str]:
     """Yield a section for each command, with its subcommands."""
-    for title, names in SECTIONS.items():
+    for title, targets in command_sections().items():
         yield f"## {title}\n"
-        for name in names:
-            member: click.Command = resolve_name(COMMANDS[name])
+        for name, target in targets.items():
+            member: click.Command = resolve_name(target)
             yield from describe_command(member, click.Context(member, parent=ROOT, info_name=name), 3)
 
 
@@ -345,7 +345,7 @@ def paper_command(alias: str, source: str, command: str) -> str:
 
 def examples() -> Iterator[str]:
     """Yield the files of the example package."""
-    for name in ("model", "protocol", "data", "report"):
+    for name in ("model", "protocol", "data", "report", "command"):
         path = FOLDER / "eyechart_examples" / f"{name}.py"
         yield f"## {name.capitalize()}\n\n```python\n{path.read_text(encoding='utf-8').strip()}\n```\n"
 

@@ -66,7 +66,9 @@ def test_a_package_adds_a_model_a_protocol_a_data_set_and_a_metric(run: Any) -> 
     assert {row[2] for row in rows} == {"acc1", "margin", "word_acc"}
 
 
-def test_a_package_adds_a_table_and_a_figure(run: Any, site: Path, tmp_path: Path, warm_python: Sequence[str]) -> None:
+def test_a_package_adds_a_table_a_figure_and_a_command(
+    run: Any, site: Path, tmp_path: Path, warm_python: Sequence[str]
+) -> None:
     run("--eye-model=colours[]")
     environment = {**environ, "PYTHONPATH": pathsep.join([str(site), environ.get("PYTHONPATH", "")])}
 
@@ -85,6 +87,11 @@ def test_a_package_adds_a_table_and_a_figure(run: Any, site: Path, tmp_path: Pat
     assert line.split(",")[4:6] == ["100.00", "4"]
     drawn = Path(report("figure", "accuracy-by-colour", "reports/runs/latest").strip())
     assert "colours[]" in (tmp_path / drawn).read_text(encoding="utf-8")
+    assert "\nOther packages:\n  mistakes  " in report("--help")
+    run(f"--eye-model={MLLM}", "-k", "colour_word")
+    case, *images = report("mistakes", "reports/runs/latest").splitlines()
+    assert case.startswith(f"swatches/plain/{MLLM}@test=")
+    assert int(case.rpartition(": ")[2]) == len(images) > 0
 
 
 IN_PYTHON = """

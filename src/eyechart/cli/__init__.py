@@ -1,21 +1,30 @@
-"""The command `eyechart`. Each command is imported when it is used, and imports what it needs when it runs."""
+"""The command `eyechart`. Each command is imported when it is used, and imports what it needs when it runs.
+
+A package adds a command, a `click.Command`, with an entry point, as the packaged studies do:
+
+    [project.entry-points."eyechart.commands"]
+    my_command = "mypackage.module:my_command"
+"""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any, cast
+from typing import Any
 
 import click
 
 from eyechart.commands.groups import CommandGroup
-from eyechart.errors import EyechartError
+from eyechart.errors import EyechartError, SpecError
+from eyechart.files.installed import find_entry_points, is_own
 from eyechart.files.path_encoding import check_locale
 from eyechart.messages.terminal import escape_unprintable
 
 PROGRAM = "eyechart"
 FAILED, INTERRUPTED = 2, 130
-SECTIONS = {
+GROUP = "eyechart.commands"
+BUILT_IN = {
     "Evaluate models": {
         "run": "eyechart.cli.run:run",
         "answer": "eyechart.cli.run:answer",
@@ -39,12 +48,30 @@ SECTIONS = {
     },
     "Prepare and check data": {
         "annotate": "eyechart.cli.annotation:annotate",
-        "divide": "eyechart.oodbench.commands:divide_splits",
-        "birds": "eyechart.realbirdid.commands:birds",
         "toybox": "eyechart.toybox.commands:toybox",
     },
 }
-COMMANDS = {name: target for commands in SECTIONS.values() for name, target in commands.items()}
+COMMANDS = {name: target for commands in BUILT_IN.values() for name, target in commands.items()}
+STUDIES, OTHERS = "Studies", "Other packages"
+
+
+@cache
+def command_sections() -> Mapping[str, Mapping[str, str]]:
+    """Return `module:object` of every command by section and name.
+
+    Raises:
+        SpecError: Two packages register one name.
+    """
+    sections: dict[str, dict[str, str]] = {title: {**commands} for title, commands in BUILT_IN.items()}
+    known = {**COMMANDS}
+    for point in find_entry_points(GROUP):
+        if known.setdefault(point.name, point.value) != point.value:
+            raise SpecError(
+                f"Two packages register the command '{point.name}': {known[point.name]} and {point.value}. "
+                "Uninstall one, or rename its entry point."
+            )
+        sections.setdefault(STUDIES if is_own(point) else OTHERS, {})[point.name] = point.value
+    return sections
 
 
 class _LazyGroup(CommandGroup):
@@ -52,19 +79,39 @@ class _LazyGroup(CommandGroup):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Return the names of the commands."""
-        return [*COMMANDS]
+        return [name for commands in command_sections().values() for name in commands]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Return a command by its name; its module is imported."""
-        return cast("click.Command", resolve_name(COMMANDS[cmd_name])) if cmd_name in COMMANDS else None
+        target = COMMANDS.get(cmd_name)  # packages are searched only for a command that is not here
+        if target is None:
+            registered = (commands.get(cmd_name) for commands in command_sections().values())
+            target = next(filter(None, registered), None)
+        return None if target is None else _import_command(cmd_name, target)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands with a sentence each, by section."""
-        width = formatter.width - 6 - max(map(len, COMMANDS))
-        for title, names in SECTIONS.items():
-            commands = [(name, cast("click.Command", self.get_command(ctx, name))) for name in names]
+        width = formatter.width - 6 - max(map(len, self.list_commands(ctx)))
+        for title, targets in command_sections().items():
+            commands = [(name, _import_command(name, target)) for name, target in targets.items()]
             with formatter.section(title):
                 formatter.write_dl([(name, command.get_short_help_str(width)) for name, command in commands])
+
+
+def _import_command(name: str, target: str) -> click.Command:
+    try:
+        member = resolve_name(target)
+    except (ImportError, AttributeError) as error:
+        raise SpecError(
+            f"The command '{name}' cannot be imported from {target} ({error}). "
+            f"Repair or uninstall the package whose entry point in {GROUP} names it."
+        ) from error
+    if not isinstance(member, click.Command):
+        raise SpecError(
+            f"The entry point '{name}' of {GROUP} names {target}, which is an object of the type "
+            f"{type(member).__name__}. Expected a click.Command: decorate the function with @click.command()."
+        )
+    return member
 
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -16,8 +16,9 @@ class CommandGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that the first argument names, and the other arguments."""
-        name, known = args[0], self.list_commands(ctx)
-        if name not in known and not name.startswith("-"):
+        name = args[0]
+        if not name.startswith("-") and self.get_command(ctx, name) is None:
+            known = self.list_commands(ctx)
             raise click.UsageError(
                 f"{ctx.command_path} has no command '{name}'{did_you_mean(name, known)} "
                 f"Its commands are: {', '.join(known)}.",
