@@ -5,7 +5,7 @@ converts the strings to typed values.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,13 +14,7 @@ import pytest
 from eyechart.files.folders import RUNS, STORE
 
 FIXTURES = "eye_"  # the prefix of the fixtures that need the plugin
-DEFAULT_MODELS: Mapping[str, tuple[str, ...]] = {  # by benchmark; each runs under the protocols that support it
-    "imagenet": ("timm[tf_efficientnet_lite0]", "conse[]"),
-    "oodbench": ("open_clip[toybox-clip]", "open_clip[toybox-clip-b]", "hf[toybox-mllm]"),
-    "realbirdid": ("open_clip[toybox-clip]", "conse[]", "hf[toybox-mllm]"),
-    "toybox": ("open_clip[toybox-clip]", "conse[]", "hf[toybox-mllm]"),
-}
-FALLBACK_MODELS = ("conse[]",)  # of a benchmark whose classes no packaged model was trained on
+FALLBACK_MODELS = ("conse[]",)  # of a data set that names no `default_models`
 
 
 @dataclass(frozen=True)
@@ -53,9 +47,8 @@ class Option:
 
 EVERYDAY = (
     Option("model", "a model, as backend[argument,option=value,…]; NAME=SPEC sets the name of the model in cases, "
-           "baselines and reports, to compare another checkpoint under the same name; repeatable (default: "
-           + "; ".join(f"for {name} {' and '.join(models)}" for name, models in DEFAULT_MODELS.items())
-           + f"; for any other benchmark {' and '.join(FALLBACK_MODELS)})",
+           "baselines and reports, to compare another checkpoint under the same name; repeatable (default: the models "
+           f"that each packaged data set names; for any other benchmark {' and '.join(FALLBACK_MODELS)})",
            metavar="[NAME=]SPEC", repeatable=True),
     Option("data", "folder of the data, with BENCHMARK/SPLIT folders in it, its URL, or hub:OWNER/NAME[:SPLIT]",
            metavar="ROOT"),

@@ -16,7 +16,8 @@ from eyechart.data.labels.class_names import load_class_names, load_templates
 from eyechart.data.labels.equivalences import equivalent_pairs
 from eyechart.data.labels.label_files import LabelsOption, parse_labels_option, read_labels
 from eyechart.data.splits.open_split import list_splits
-from eyechart.errors import EyechartError, SpecError
+from eyechart.data.splits.registry import default_models
+from eyechart.errors import DataError, EyechartError, SpecError
 from eyechart.evaluation.presets import Preset, read_preset
 from eyechart.evaluation.settings import PER_PROTOCOL, Settings
 from eyechart.files.path_encoding import check_locale
@@ -32,7 +33,7 @@ from eyechart.protocol.options import OptionSetting, RequestedValues, flag, is_f
 from eyechart.protocol.registry import get_protocol
 from eyechart.tracking.targets import Target, check_targets, parse_targets
 
-from .options import DEFAULT_MODELS, FALLBACK_MODELS, OPTIONS, get_option
+from .options import FALLBACK_MODELS, OPTIONS, get_option
 
 MAX_ALPHA = 0.5
 SETTINGS = pytest.StashKey[Settings]()
@@ -111,7 +112,7 @@ def _read_share(config: pytest.Config, name: str, parse: Callable[[str], float])
 def _read_models(config: pytest.Config) -> tuple[ModelSpec, ...]:
     """Return the requested models, or the default ones, checked without an import of their backends."""
     specs: list[ModelSpec] = []
-    for text in get_option(config, "model") or chain.from_iterable(DEFAULT_MODELS.values()):
+    for text in get_option(config, "model") or chain.from_iterable(_default_models().values()):
         try:
             spec = parse_named_spec(text)
             find_backend(spec)
@@ -125,6 +126,14 @@ def _read_models(config: pytest.Config) -> tuple[ModelSpec, ...]:
                 "Give each model another name."
             )
     return tuple(dict.fromkeys(specs))
+
+
+def _default_models() -> Mapping[str, tuple[str, ...]]:
+    """Return the models of a session that requests none, by benchmark."""
+    try:
+        return default_models()
+    except DataError as error:
+        raise pytest.UsageError(str(error)) from error
 
 
 def _add_model_options(config: pytest.Config, spec: ModelSpec) -> ModelSpec:
@@ -149,7 +158,7 @@ def is_used_for(config: pytest.Config, model: ModelSpec, benchmark: str) -> bool
     if DEFAULTS not in config.stash:
         config.stash[DEFAULTS] = {
             name: tuple(_add_model_options(config, parse_named_spec(text)) for text in texts)
-            for name, texts in {**DEFAULT_MODELS, "": FALLBACK_MODELS}.items()
+            for name, texts in {**_default_models(), "": FALLBACK_MODELS}.items()
         }
     return model in config.stash[DEFAULTS].get(benchmark, config.stash[DEFAULTS][""])
 

@@ -27,7 +27,7 @@ from eyechart.models.packaged import PACKAGED_MODELS
 from eyechart.models.registry import BUILT_IN
 from eyechart.protocol.prompts import FOLDER as PROMPTS
 from eyechart.protocol.registry import get_protocol, list_protocols
-from eyechart.results import glossary
+from eyechart.results.glossary import INTERVALS, glossary
 from eyechart.results.metric_definitions import metric_definitions
 from eyechart.results.records import OutcomeCounts
 from eyechart.statistics.noninferiority import samples_for_margin
@@ -350,9 +350,8 @@ def examples() -> Iterator[str]:
         yield f"## {name.capitalize()}\n\n```python\n{path.read_text(encoding='utf-8').strip()}\n```\n"
 
 
-def words(kind: str) -> Callable[[], Iterator[str]]:
-    """Return the function that yields the table of one kind of names with a sentence each."""
-    entries: Mapping[str, str] = getattr(glossary, kind)
+def words(entries: Mapping[str, str]) -> Callable[[], Iterator[str]]:
+    """Return the function that yields the table of names with a sentence each."""
     return lambda: table(("name", "meaning"), [(f"`{name}`", text) for name, text in entries.items() if text])
 
 
@@ -367,15 +366,15 @@ GENERATED: Mapping[str, Callable[[], Iterator[str]]] = {
     "commands": commands,
     "examples": examples,
     "figures": definitions("eyechart.reports.figures.registry:figure_drawers"),
-    "intervals": words("INTERVALS"),
-    "label-sets": words("LABEL_SETS"),
+    "intervals": words(INTERVALS),
+    "label-sets": words(glossary().label_sets),
     "metrics": metrics,
     "model-options": model_options,
     "models": models,
     "presets": presets,
     "prompt-forms": prompt_forms,
     "protocols": protocols,
-    "subsets": words("SUBSETS"),
+    "subsets": words(glossary().subsets),
     "tables": paper_tables,
 }
 

@@ -44,7 +44,7 @@ from eyechart.models.weights.digests import set_digest_folder
 from eyechart.protocol.base import Predictions
 from eyechart.protocol.context import Context
 from eyechart.protocol.registry import get_protocol
-from eyechart.results.glossary import SUBSETS
+from eyechart.results.glossary import glossary
 from eyechart.statistics.accuracy import Empty
 
 SplitName = tuple[str, str]  # benchmark and split
@@ -275,11 +275,11 @@ def _ignore_in_git(store: Path) -> None:
 
 def _check_label_names(dataset: Dataset, names: Sequence[str]) -> None:
     """Raise DataError for the name of a label file that another label set of the split has, or a subset of images."""
-    own = [*dataset.label_sets]
+    own, subsets = [*dataset.label_sets], glossary().subsets
     for index, name in enumerate(names):
-        if name in SUBSETS:
+        if name in subsets:
             raise DataError(
-                f"--eye-labels={name}=FILE: '{name}' is the name of a subset ({SUBSETS[name].rstrip('.')}), so that a "
+                f"--eye-labels={name}=FILE: '{name}' is the name of a subset ({subsets[name].rstrip('.')}), so that a "
                 f"metric of '{name}' could be of either. Give the file another name."
             )
         if name in (*own, *names[:index]):

@@ -116,7 +116,8 @@ class Protocol(ABC, Generic[P]):
     Tables, page and exports read the following. `summary` is a sentence about what the model is asked, and `short_name`
     what published tables call the protocol; "" for its name. `order` is its position among the protocols of a table.
     `score_name` says by what number it ranks classes. `sample_reader` is the `module:function` by which the page reads
-    its sample table (see `reports.page.samples`); "" for the columns that all tables share. `task_type` and
+    its sample table (see `reports.page.samples`); "" for the columns that all tables share. `reference_labels`
+    is the label set of its samples that the page shows first, if the data set has no original one. `task_type` and
     `shots` are the cells of Mill's aggregate.csv, where `own_task` makes the protocol a task beside the benchmark.
     """
 
@@ -133,6 +134,7 @@ class Protocol(ABC, Generic[P]):
     order: ClassVar[int] = 0
     score_name: ClassVar[str] = "score"
     sample_reader: ClassVar[str] = ""
+    reference_labels: ClassVar[str] = ""
     task_type: ClassVar[str] = ""
     shots: ClassVar[str] = ""
     own_task: ClassVar[bool] = False

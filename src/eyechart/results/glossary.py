@@ -1,54 +1,41 @@
-"""One plain sentence for each label set, subset, level and interval method, and the sentences of metrics by name."""
+"""One plain sentence for each label set, subset, level and interval method, and the sentences of metrics by name.
+
+A package, eyechart's own studies among them, adds the names that its metrics have with an entry point:
+
+    [project.entry-points."eyechart.glossary"]
+    mypackage = "mypackage.metrics:GLOSSARY"
+"""
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
 
+from eyechart.errors import SpecError
+from eyechart.files.installed import find_entry_points
 from eyechart.results.metric_definitions import metric_definitions
-from eyechart.results.records import ANSWERABLE, LABELLED, UNANSWERABLE, WHOLE, Metric
-from eyechart.statistics import categories
+from eyechart.results.records import WHOLE, Metric
 
-LABEL_SETS: Mapping[str, str] = {
-    "ImGT": "The original ImageNet labels: one class per image.",
-    "original": "The labels that the data set comes with: one class per image.",
-    "ReGT": "The corrected ImageNet labels (reannotated ground truth): none, one or several classes per image.",
-    "ReaL": "The reassessed ImageNet labels of Beyer et al. (2020): none, one or several classes per image.",
-    "multilabel": "Several classes per image: every class that the image shows.",
-    "OODBench": "The labels of OODBench: whether a category is in an image, and how many objects.",
-    "all species": "Species names; the model chooses among all species.",
-    "range": "Species names; the model chooses among the species that live where the image was taken.",
-    "species": "Species names.",
-    "observations": "The species and the reason for abstention that the observer of each bird gave.",
-    "eligible": "Species names, over images with a list of the species that live there; the model chooses among all.",
-    "free form": "Species names, compared with answers in free text.",
-    "abstention": "Whether the image can be answered: to abstain from unanswerable images is correct.",
-    "target": "The expected answer of each sample.",
-}
+GROUP = "eyechart.glossary"
 
-SUBSETS: Mapping[str, str] = {
-    WHOLE: "All samples: images, pairs or answers.",
-    ANSWERABLE: "The answerable images, whose species can be determined.",
-    UNANSWERABLE: "The unanswerable images, whose species cannot be determined.",
-    "asked": "All requests.",
-    categories.SINGLE_LABEL: "Images with a single label.",
-    categories.SINGLE_LABEL_ORIGINAL: "Images with a single label that is the original one.",
-    categories.SINGLE_LABEL_OTHER: "Images with a single label that is not the original one.",
-    categories.MULTI_LABEL: "Images with several labels.",
-    categories.MULTI_LABEL_ORIGINAL: "Images with several labels that include the original one.",
-    categories.MULTI_LABEL_OTHER: "Images with several labels that do not include the original one.",
-    categories.NO_LABEL: "Images without any correct label.",
-    LABELLED: "Images with at least one label.",
-    "ID": "In distribution: pairs of image and category that every detector finds.",
-    "OOD-S": "Out of distribution, simple: pairs that some detectors fail on.",
-    "OOD-H": "Out of distribution, hard: pairs that all detectors fail on.",
-    "hard samples": "Pairs that a detector finds with the lowest scores.",
-}  # fmt: skip
 
-LEVELS: Mapping[str, str] = {
-    "species": "The answer is compared at the level of the species.",
-    "genus": "The answer is compared at the level of the genus.",
-    "family": "The answer is compared at the level of the family.",
-    "order": "The answer is compared at the level of the order.",
-}
+@dataclass(frozen=True)
+class Glossary:
+    """One sentence for each label set, subset and level of a taxonomy that the metrics of a package name."""
+
+    label_sets: Mapping[str, str] = field(default_factory=dict)
+    subsets: Mapping[str, str] = field(default_factory=dict)
+    levels: Mapping[str, str] = field(default_factory=dict)
+
+
+SHARED = Glossary(
+    {
+        "original": "The labels that the data set comes with: one class per image.",
+        "multilabel": "Several classes per image: every class that the image shows.",
+        "target": "The expected answer of each sample.",
+    },
+    {WHOLE: "All samples: images, pairs or answers.", "asked": "All requests."},
+)
 
 INTERVALS: Mapping[str, str] = {
     "wilson": "Wilson's 95 % interval of a proportion.",
@@ -64,6 +51,32 @@ INTERVALS: Mapping[str, str] = {
     "folded normal": "95 % interval of a calibration error, which cannot be below zero.",
     "permutation": "95 % interval of a p-value from random permutations.",
 }
+
+
+@cache
+def glossary() -> Glossary:
+    """Return the sentences of all installed packages, eyechart's first.
+
+    Raises:
+        SpecError: If two packages explain one name in two ways, or if an entry point names something else.
+
+    >>> glossary().levels["genus"]
+    'The answer is compared at the level of the genus.'
+    """
+    kinds: dict[str, dict[str, str]] = {"label_sets": {}, "subsets": {}, "levels": {}}
+    origins: dict[tuple[str, str], str] = {}
+    for source, part in (("eyechart", SHARED), *((point.value, point.load()) for point in find_entry_points(GROUP))):
+        if not isinstance(part, Glossary):
+            raise SpecError(f"{GROUP}: {source} holds a {type(part).__name__}. Expected a Glossary.")
+        for kind, sentences in kinds.items():
+            for name, text in getattr(part, kind).items():
+                if sentences.setdefault(name, text) != text:
+                    raise SpecError(
+                        f"The name '{name}' has two sentences (entry points of {GROUP}): one of {origins[kind, name]}, "
+                        f"one of {source}. Uninstall one of the packages, or rename what its metrics call '{name}'."
+                    )
+                origins.setdefault((kind, name), source)
+    return Glossary(**kinds)
 
 
 SHARE = re.compile(
@@ -122,10 +135,10 @@ def describe_metric(name: str) -> str:
 
 def describe_label_set(name: str) -> str:
     """Return the sentence about a label set; "" for one that is not known, such as a file of labels."""
-    parts = name.split("∩")
-    if len(parts) > 1 and all(part in LABEL_SETS for part in parts):
+    known, parts = glossary().label_sets, name.split("∩")
+    if len(parts) > 1 and all(part in known for part in parts):
         return f"Both label sets, {' and '.join(parts)}: an answer counts that is correct under each."
-    return LABEL_SETS.get(name, "")
+    return known.get(name, "")
 
 
 def describe_subset(metric: Metric) -> str:
@@ -135,4 +148,5 @@ def describe_subset(metric: Metric) -> str:
     ...     ci=None, ci_method=""))[-49:]
     'The answer is compared at the level of the genus.'
     """
-    return " ".join(filter(None, (SUBSETS.get(metric.subset, ""), LEVELS.get(metric.level, ""))))
+    known = glossary()
+    return " ".join(filter(None, (known.subsets.get(metric.subset, ""), known.levels.get(metric.level, ""))))

@@ -56,7 +56,7 @@ def test_a_limited_split_has_the_slices_of_its_images(folder: Path) -> None:
         ("name,a\ncat/1.png,1\n", "key"),
         ("key,a\ncat/3.png,1\n", "line 2: the split has no image with the key 'cat/3.png'"),
         ("key,a\ncat/1.png,1\ncat/1.png,2\n", "line 3 has the key 'cat/1.png', and line 2 has"),
-        ("key,class\ncat/1.png,1\n", "has the column 'class', which data sets have themselves. Rename it."),
+        ("key,class\ncat/1.png,1\n", "has the column 'class', which the data set has itself. Rename it."),
         ("key,a=b\ncat/1.png,1\n", "has the column 'a=b', expected letters, digits and _. Rename it."),
     ],
 )

@@ -116,3 +116,16 @@ def test_a_folder_with_several_splits_is_refused_as_one(tmp_path: Path) -> None:
         path.touch()
     with pytest.raises(DataError, match=r"coco holds several splits \(coco, coco-cityscapes\): move"):
         find_split(tmp_path / "oodbench" / "coco")
+
+
+def test_a_data_set_of_another_package_names_its_default_models(
+    change: Change, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "swatch_data.py").write_text(
+        "class Swatches:\n    splits, default_models = (), ('timm[tf_efficientnet_lite0]',)\n\nSWATCHES = Swatches()\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    change(lambda points: (*points, EntryPoint("swatches", "swatch_data:SWATCHES", registry.GROUP)))
+    assert registry.default_models()["swatches"] == ("timm[tf_efficientnet_lite0]",)
+    change(lambda points: [point for point in points if point.name != "toybox"])
+    assert {*registry.default_models()} == {"imagenet", "oodbench", "realbirdid"}

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from eyechart.data.splits.registry import default_models
 from eyechart.errors import BaselineError
 from eyechart.gate.baselines.baseline_files import (
     FOLDER,
@@ -23,7 +24,6 @@ from eyechart.gate.baselines.baseline_files import (
     read_baselines,
     write_baselines,
 )
-from eyechart.plugins.options import DEFAULT_MODELS
 
 ROOT = Path(__file__).parents[3]
 FILES = sorted((ROOT / FOLDER).rglob("*.json"))
@@ -42,7 +42,7 @@ def kept(path: Path) -> Baseline:
 
 
 def test_each_benchmark_has_some_and_no_case_is_in_two() -> None:
-    assert {case.partition("/")[0] for case, _ in read_baselines(ROOT / FOLDER)} == {*DEFAULT_MODELS}
+    assert {case.partition("/")[0] for case, _ in read_baselines(ROOT / FOLDER)} == {*default_models()}
 
 
 def test_a_file_is_where_it_would_be_written_and_as_it_would_be(path: Path, kept: Baseline) -> None:

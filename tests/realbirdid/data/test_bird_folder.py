@@ -144,3 +144,13 @@ def test_what_the_toybox_writes_opens(tmp_path: Path) -> None:
         assert split.selected_details is not None
         assert split.names == tuple(one.name for one in bird_files.species())
         assert 0 < split.selected_details.answerable.sum() < len(split)
+
+
+def test_a_variable_of_the_user_has_no_name_of_a_level_of_the_taxonomy(fill: Fill) -> None:
+    folder = fill("realbirdid/mine")
+    (folder / "slices.csv").write_text("key,family\nimages/a,owls\n")
+    (ref,) = [ref for ref in list_splits(folder.parents[1]) if ref.layout == "birds"]
+    assert [variable.name for variable in open_split(ref).slices] == ["family"]  # the taxonomy has no families
+    (folder / "slices.csv").write_text("key,genus\nimages/a,Pica\n")
+    with pytest.raises(DataError, match=r"slices\.csv has the column 'genus', which the data set has itself\. Rename"):
+        open_split(ref)

@@ -1,8 +1,11 @@
-"""The metrics of image classification; the functions of this folder compute them."""
+"""The metrics of image classification, which this folder computes, and the label sets and subsets that they name."""
 
 from math import inf
 
+from eyechart.results.glossary import Glossary
 from eyechart.results.metric_definitions import SHARE, MetricDefinition
+from eyechart.results.records import LABELLED
+from eyechart.statistics import categories
 
 DEFINITIONS = (
     MetricDefinition(
@@ -115,4 +118,22 @@ DEFINITIONS = (
         range=SHARE,
         is_common=True,
     ),
+)
+
+GLOSSARY = Glossary(
+    {
+        "ImGT": "The original ImageNet labels: one class per image.",
+        "ReGT": "The corrected ImageNet labels (reannotated ground truth): none, one or several classes per image.",
+        "ReaL": "The reassessed ImageNet labels of Beyer et al. (2020): none, one or several classes per image.",
+    },
+    {
+        categories.SINGLE_LABEL: "Images with a single label.",
+        categories.SINGLE_LABEL_ORIGINAL: "Images with a single label that is the original one.",
+        categories.SINGLE_LABEL_OTHER: "Images with a single label that is not the original one.",
+        categories.MULTI_LABEL: "Images with several labels.",
+        categories.MULTI_LABEL_ORIGINAL: "Images with several labels that include the original one.",
+        categories.MULTI_LABEL_OTHER: "Images with several labels that do not include the original one.",
+        categories.NO_LABEL: "Images without any correct label.",
+        LABELLED: "Images with at least one label.",
+    },
 )

@@ -1,6 +1,6 @@
 """Variables that split images into slices, and the table of a user's own variables beside the images of a split."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from unicodedata import normalize
@@ -15,7 +15,6 @@ from eyechart.errors import DataError
 from eyechart.messages.suggestions import did_you_mean
 
 STEM, KEY, CLASS = "slices", "key", "class"
-RESERVED = (CLASS, "species", "genus", "family", "order")  # variables that data sets have themselves
 MOST_VALUES = 1000
 Ints = NDArray[np.int64]
 
@@ -40,12 +39,12 @@ class SliceVariable:
         return SliceVariable(self.name, names, codes.reshape(-1).astype(np.int64) - without)
 
 
-def read_slices(folder: Path, rows: Sequence[Row]) -> tuple[SliceVariable, ...]:
+def read_slices(folder: Path, rows: Sequence[Row], taken: Collection[str] = ()) -> tuple[SliceVariable, ...]:
     """Return the columns of slices.csv (or .parquet) in the folder of a split, () without the file.
 
     The column `key` has the keys of images; an empty cell, and an image without a row, have no value. Raises DataError
-    for a table without another column, a key that is repeated or of no image, and a column with a reserved name, an
-    impossible name or too many values.
+    for a table without another column, a key that is repeated or of no image, and a column with an impossible name, too
+    many values or the name of a variable that the data set has itself: the class, and those of `taken`.
     """
     path = find_table(folder, STEM)
     if path is None:
@@ -56,6 +55,7 @@ def read_slices(folder: Path, rows: Sequence[Row]) -> tuple[SliceVariable, ...]:
     names = [name for name in table.columns if name != KEY]
     if not names:
         raise DataError(f"{path} has no column but {KEY}. Add a column for each variable, such as lighting.")
+    _check_names(table, names, (CLASS, *taken))
     return tuple(_variable(table, name, indices, len(rows)) for name in names)
 
 
@@ -84,10 +84,15 @@ def _spelled(key: str, spellings: Mapping[str, str]) -> str:
     return spellings.get(form, spellings.get(plain, key))
 
 
+def _check_names(table: Table, names: Sequence[str], taken: Collection[str]) -> None:
+    """Raise DataError for a column whose name is impossible or one of `taken`."""
+    for name in names:
+        if name in taken or not name.isidentifier():
+            expected = "which the data set has itself" if name in taken else "expected letters, digits and _"
+            raise DataError(f"{table.path} has the column '{name}', {expected}. Rename it.")
+
+
 def _variable(table: Table, name: str, indices: Ints, count: int) -> SliceVariable:
-    if name in RESERVED or not name.isidentifier():
-        expected = "which data sets have themselves" if name in RESERVED else "expected letters, digits and _"
-        raise DataError(f"{table.path} has the column '{name}', {expected}. Rename it.")
     values = sorted({value for value in table[name] if value})
     if len(values) > MOST_VALUES:
         raise DataError(

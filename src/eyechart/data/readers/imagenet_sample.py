@@ -108,4 +108,6 @@ def _picture(folder: Path, line: Mapping[str, str]) -> _SampleImage:
     return _SampleImage(path, row, labels, line["subset"], line["author"], line["licence"])
 
 
-IMAGENET = PackagedSample("Photographs and drawings of ImageNet's classes.", splits, open_sample)
+IMAGENET = PackagedSample(
+    "Photographs and drawings of ImageNet's classes.", splits, open_sample, ("timm[tf_efficientnet_lite0]", "conse[]")
+)

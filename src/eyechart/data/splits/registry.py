@@ -49,7 +49,8 @@ class SplitRef:
 class DatasetSource(Protocol):
     """A registered data set: the names of its splits, and a method that opens one.
 
-    It may have a `summary`, a sentence for lists of data sets.
+    It may have a `summary`, a sentence for lists of data sets, and `default_models`, the specifications of the models
+    that a session without `--eye-model` evaluates on it.
     """
 
     @property
@@ -83,6 +84,7 @@ class PackagedSample:
     summary: str
     list_splits: Callable[[], Sequence[str]]
     open: Callable[[str], Dataset]
+    default_models: tuple[str, ...] = ()
 
     @property
     def splits(self) -> Sequence[str]:
@@ -145,3 +147,13 @@ def includes_benchmark(names: Collection[str], benchmark: str) -> bool:
 def folder_sources() -> Mapping[str, FolderSource]:
     """Return the registered data sets that read folders of the user, by benchmark."""
     return {name: source for name, source in registered_datasets().items() if isinstance(source, FolderSource)}
+
+
+def default_models() -> Mapping[str, tuple[str, ...]]:
+    """Return the models that a session without `--eye-model` evaluates, by the benchmarks that name some.
+
+    >>> default_models()["imagenet"]
+    ('timm[tf_efficientnet_lite0]', 'conse[]')
+    """
+    named = {name: tuple(getattr(source, "default_models", ())) for name, source in registered_datasets().items()}
+    return {name: models for name, models in named.items() if models}

@@ -50,6 +50,7 @@ class _OODBench:
 
     summary = "Toy scenes with annotated objects, in the format of the data set."
     expected = "COCO, LVIS, nuScenes or Cityscapes below ROOT/oodbench"
+    default_models = ("open_clip[toybox-clip]", "open_clip[toybox-clip-b]", "hf[toybox-mllm]")
 
     @property
     def splits(self) -> tuple[str, ...]:

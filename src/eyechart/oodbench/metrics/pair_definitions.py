@@ -1,5 +1,6 @@
-"""The metrics of pairs, detectors and distributions; this folder and the protocols compute them."""
+"""The metrics of pairs, detectors and distributions, which this folder and the protocols compute, and their subsets."""
 
+from eyechart.results.glossary import Glossary
 from eyechart.results.metric_definitions import SHARE, MetricDefinition
 
 DEFINITIONS = (
@@ -91,4 +92,14 @@ DEFINITIONS = (
         unit="number",
         range=SHARE,
     ),
+)
+
+GLOSSARY = Glossary(
+    {"OODBench": "The labels of OODBench: whether a category is in an image, and how many objects."},
+    {
+        "ID": "In distribution: pairs of image and category that every detector finds.",
+        "OOD-S": "Out of distribution, simple: pairs that some detectors fail on.",
+        "OOD-H": "Out of distribution, hard: pairs that all detectors fail on.",
+        "hard samples": "Pairs that a detector finds with the lowest scores.",
+    },
 )

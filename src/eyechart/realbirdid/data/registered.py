@@ -66,6 +66,7 @@ class _RealBirdID:
 
     summary = "Observations of birds; some birds cannot be identified."
     expected = " or ".join(TABLE_NAMES)
+    default_models = ("open_clip[toybox-clip]", "conse[]", "hf[toybox-mllm]")
 
     @property
     def splits(self) -> tuple[str, ...]:

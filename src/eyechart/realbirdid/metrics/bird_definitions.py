@@ -1,8 +1,10 @@
-"""The metrics of birds and abstention; this folder and the protocols compute them."""
+"""The metrics of birds, which this folder and the protocols compute; their label sets, subsets and levels."""
 
 from math import inf
 
+from eyechart.results.glossary import Glossary
 from eyechart.results.metric_definitions import SHARE, MetricDefinition
+from eyechart.results.records import ANSWERABLE, UNANSWERABLE
 
 DEFINITIONS = (
     MetricDefinition(
@@ -139,4 +141,27 @@ DEFINITIONS = (
         range=SHARE,
         is_common=True,
     ),
+)
+
+GLOSSARY = Glossary(
+    {
+        "all species": "Species names; the model chooses among all species.",
+        "range": "Species names; the model chooses among the species that live where the image was taken.",
+        "species": "Species names.",
+        "observations": "The species and the reason for abstention that the observer of each bird gave.",
+        "eligible": "Species names, over images with a list of the species that live there; "
+        "the model chooses among all.",
+        "free form": "Species names, compared with answers in free text.",
+        "abstention": "Whether the image can be answered: to abstain from unanswerable images is correct.",
+    },
+    {
+        ANSWERABLE: "The answerable images, whose species can be determined.",
+        UNANSWERABLE: "The unanswerable images, whose species cannot be determined.",
+    },
+    {
+        "species": "The answer is compared at the level of the species.",
+        "genus": "The answer is compared at the level of the genus.",
+        "family": "The answer is compared at the level of the family.",
+        "order": "The answer is compared at the level of the order.",
+    },
 )

@@ -133,6 +133,7 @@ class FlatList(Protocol[FlatListPredictions]):
     name = "flat_list"
     summary = "The model chooses among the names of species and genera in one list."
     score_name = "probability"
+    reference_labels = "species"
     sample_reader = "eyechart.realbirdid.protocols.bird_views:read_flat_list"
     source = "arXiv 2603.27033, Figure 4"
     requires = ("encoder", "scorer")

@@ -37,6 +37,7 @@ class Species(Protocol[SpeciesPredictions]):
     name = "species"
     summary = "The model scores every species name; higher levels are sums over their species."
     score_name = "probability"
+    reference_labels = "species"
     sample_reader = "eyechart.realbirdid.protocols.bird_views:read_species"
     source = "arXiv 2603.27033"
     requires = ("encoder", "scorer")

@@ -8,6 +8,7 @@ from pathlib import Path
 from eyechart.data.readers.clip_benchmark import PREFIX
 from eyechart.errors import ReportError
 from eyechart.models.spec import parse_spec
+from eyechart.protocol.registry import find_protocol
 from eyechart.reports.runs import CaseRun, Runs
 from eyechart.results.records import WHOLE, Metric, Record
 from eyechart.statistics.categories import SINGLE_LABEL
@@ -16,7 +17,8 @@ METRICS = ("acc1", "acc5", "mean_per_class_recall", "mean_average_precision")
 NAMES = ("dataset", "model", "pretrained")  # by which a row is found
 COMPARED = (*NAMES, "metric", "value", "low", "high", "n", "published", "difference", "within")
 COLUMNS = (*METRICS, "dataset", "model", "pretrained", "task", "language", "model_fullname")
-PROTOCOL, TASK, LANGUAGE = "zero_shot", "zeroshot_classification", "en"
+TASK, LANGUAGE = "zeroshot_classification", "en"
+TASK_TYPE = "zero_shot_classification"  # of the protocols whose numbers are of this task
 IMAGENET = {"imagenet/val": "imagenet1k", "imagenet/v2": "imagenetv2", "imagenet/a": "imagenet-a",
             "imagenet/r": "imagenet-r", "imagenet/sketch": "imagenet_sketch"}  # fmt: skip
 
@@ -26,7 +28,9 @@ def export_clip_benchmark(runs: Runs, published: Path | None = None) -> Iterator
 
     Raises ReportError if the runs have no zero-shot case, if the table cannot be read, or if it has none of them.
     """
-    cases = [case for case in runs.cases if case.record.protocol == PROTOCOL]
+    protocols = {case.record.protocol: find_protocol(case.record.protocol) for case in runs.cases}
+    zero_shot = {name for name, protocol in protocols.items() if protocol and protocol.task_type == TASK_TYPE}
+    cases = [case for case in runs.cases if case.record.protocol in zero_shot]
     if not cases:
         raise ReportError("The runs have no zero-shot case, and CLIP_benchmark's table has no others.")
     yield "benchmark.csv", encode(COLUMNS, map(_row_of, cases))

@@ -30,7 +30,6 @@ from eyechart.statistics.array_types import Floats
 
 SlicesOfCase = Callable[[CaseRun], Sequence[MetricComparison]]
 IMAGE = "image"
-DEFAULT_LABELS = ("species",)  # what birds are looked at by
 
 
 @dataclass(frozen=True)
@@ -201,7 +200,9 @@ def _create_sample_group(
     """Return a sample group named after its split, and after its protocol if items are questions."""
     samples = case_samples[0].samples
     label_sets = {name for case_sample in case_samples for name in case_sample.samples.label_sets}
-    defaults = (group.reference if group.labels else "", *DEFAULT_LABELS)
+    protocols = (find_protocol(case_sample.case.record.protocol) for case_sample in case_samples)
+    usual = (protocol.reference_labels for protocol in protocols if protocol is not None)
+    defaults = (group.reference if group.labels else "", *usual)
     reference = next((name for name in defaults if name in label_sets), "")
     if samples.unit == IMAGE:
         return SampleGroup(group.benchmark, group.title, tuple(case_samples), reference, dataset)

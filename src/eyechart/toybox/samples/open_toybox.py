@@ -58,4 +58,9 @@ def _picture(folder: Path, line: dict[str, str]) -> Line:
     return Row(key, path.name, checksums(folder)[name], int(line["label"])), path, labels
 
 
-TOYBOX = PackagedSample("Pictures of the toy world, which the packaged models know.", splits, open_toybox)
+TOYBOX = PackagedSample(
+    "Pictures of the toy world, which the packaged models know.",
+    splits,
+    open_toybox,
+    ("open_clip[toybox-clip]", "conse[]", "hf[toybox-mllm]"),
+)
