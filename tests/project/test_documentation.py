@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
+from runpy import run_path
 from urllib.parse import unquote, urlsplit
 
 import click
@@ -21,6 +22,7 @@ from eyechart.plugins.options import OPTIONS
 from eyechart.protocol.registry import protocol_targets
 
 ROOT = Path(__file__).parents[2]
+mistakes = run_path(str(ROOT / "examples" / "eyechart_examples" / "command.py"))["mistakes"]  # the example's command
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "examples/README.md", *sorted(ROOT.glob("docs/*.md"))]
 CODE = re.compile(r"```\w*\n(.*?)```|`([^`\n]+)`|^ {4,}(\S.*)$", re.DOTALL | re.MULTILINE)
 COMMAND = re.compile(r"^(?:export |.*&& )?(eyechart|pytest) ")
@@ -164,7 +166,7 @@ def check_command(words: list[str], known: set[str]) -> None:
     rest = words[1:]
     while words[0] == "eyechart" and isinstance(group, click.Group) and rest and not rest[0].startswith("-"):
         name, *rest = rest
-        found = group.get_command(context, name)
+        found = group.get_command(context, name) or (mistakes if name == mistakes.name else None)
         assert found is not None, f"no command {name} in {' '.join(words)}"
         group = found
     is_pytest = words[0] == "pytest" or group.name == "run"
