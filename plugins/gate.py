@@ -14,9 +14,10 @@ from eyechart.gate.session.gate_status import INCONCLUSIVE, REGRESSION
 
 from .cases import find_case
 from .exit_codes import KIND
+from .gate_options import read_rule
 from .options import get_option
 from .recorder import BY_GATE, Recorder
-from .settings import get_settings, read_rule
+from .settings import get_settings
 
 FINISHED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
 

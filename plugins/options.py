@@ -1,7 +1,7 @@
 """The options of the plugin as strings: `--eye-…` on the command line and `eye_…` in the ini file.
 
-Every pytest session in an environment with eyechart imports this module, so it imports nothing slow. `settings`
-converts the strings to typed values.
+Every pytest session in an environment with eyechart imports this module, so it imports nothing slow. `settings`,
+`device_options`, `gate_options`, `shard` and `tracking` convert the strings to typed values.
 """
 
 import re
@@ -193,3 +193,13 @@ def get_option(config: pytest.Config, name: str) -> Any:
     if value is None and not (name in OF_SCORES and get_option(config, "answer")):
         value = config.getini(option.ini_name)
     return value if value not in (None, "", []) else option.default
+
+
+def read_count(config: pytest.Config, name: str, least: int) -> int | None:
+    """Return the value of an option as a whole number, None if it is not set."""
+    value = get_option(config, name)
+    if value == "":
+        return None
+    if not str(value).isdecimal() or int(value) < least:
+        raise pytest.UsageError(f"--eye-{name} must be a whole number from {least} up. Got {value!r} instead.")
+    return int(value)

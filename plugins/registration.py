@@ -7,7 +7,7 @@ import pytest
 
 from eyechart.models.runtime.device import keep_threads_to_quota
 
-from . import cases, exit_codes, junit, settings, single_benchmark_files
+from . import cases, exit_codes, junit, single_benchmark_files
 from .answers import OnlyAnswers
 from .exit_codes import ExitCodes
 from .gate import Gate
@@ -15,15 +15,17 @@ from .github_summary import GithubSummary
 from .keyword_suggestions import KeywordSuggestions
 from .left_out import LeftOutByPreset, LeftOutTraining
 from .missing_cases import MissingCases
+from .option_checks import check_options
 from .options import get_option
 from .prefetch import PrefetchOfTests
 from .profile import Profile
 from .progress import Progress
 from .recorder import Recorder
 from .sequential import SequentialCases
-from .shard import ShardOfCases
+from .settings import get_settings
+from .shard import ShardOfCases, read_shard
 from .summary import Summary
-from .tracking import Tracking
+from .tracking import Tracking, read_trackers
 from .verdict_file import VerdictFile
 from .workers import RUN, is_worker, limit_threads
 
@@ -36,10 +38,10 @@ def register(config: pytest.Config, folder: Path, started: float) -> None:
         config.workeroutput[RUN] = str(folder)  # type: ignore[attr-defined]
         limit_threads(config)
     else:
-        settings.check_options(config)
+        check_options(config)
         if not getattr(config.option, "numprocesses", None):  # workers divide the processors
             keep_threads_to_quota()
-    if settings.get_settings(config).offline:
+    if get_settings(config).offline:
         os.environ.update(dict.fromkeys(OFFLINE, "1"))  # read by these libraries when they are imported
     manager = config.pluginmanager
     if get_option(config, "profile"):
@@ -52,9 +54,9 @@ def register(config: pytest.Config, folder: Path, started: float) -> None:
     manager.register(LeftOutByPreset(config), "eyechart-left-out")
     manager.register(SequentialCases(config), "eyechart-sequential")
     manager.register(recorder, "eyechart-recorder")
-    if shard := settings.read_shard(config):
+    if shard := read_shard(config):
         manager.register(ShardOfCases(shard), "eyechart-shard")
-    if settings.get_settings(config).only_answer:
+    if get_settings(config).only_answer:
         manager.register(OnlyAnswers(config, recorder), "eyechart-only-answers")
     manager.register(progress := Progress(config, recorder), "eyechart-progress")
     manager.register(PrefetchOfTests(config, folder, progress), "eyechart-prefetch")
@@ -67,6 +69,6 @@ def register(config: pytest.Config, folder: Path, started: float) -> None:
     manager.register(gate, "eyechart-gate")
     manager.register(GithubSummary(config, gate), "eyechart-github-summary")
     manager.register(verdicts := VerdictFile(config, gate), "eyechart-verdict-file")
-    if settings.read_trackers(config) and not is_worker(config):
+    if read_trackers(config) and not is_worker(config):
         manager.register(Tracking(config, recorder, verdicts), "eyechart-tracking")
     manager.register(junit, "eyechart-junit")

@@ -11,8 +11,8 @@ from eyechart.gate.verdicts.decide import Rule
 from eyechart.results.shared_samples import with_samples
 
 from .cases import get_case
+from .gate_options import read_rule
 from .options import get_option
-from .settings import read_rule
 
 
 class SequentialCases:

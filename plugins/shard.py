@@ -1,11 +1,51 @@
 """`--eye-shard=3/16`: one of several jobs that divide the cases among themselves."""
 
+import re
+from dataclasses import dataclass
+
 import pytest
 
 from eyechart.messages.plurals import count_of
 
 from .cases import get_case
-from .settings import Shard
+from .options import get_option
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One of several jobs that divide tests among themselves, numbered from 1."""
+
+    number: int
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.count}"
+
+    def indices(self, total: int) -> range:
+        """Return the indices of the tests of this job among all of them.
+
+        >>> [list(Shard(number, 3).indices(4)) for number in (1, 2, 3)]
+        [[0], [1], [2, 3]]
+        """
+        return range((self.number - 1) * total // self.count, self.number * total // self.count)
+
+
+def read_shard(config: pytest.Config) -> Shard | None:
+    """Return the shard of `--eye-shard`, None without it."""
+    if not (text := str(get_option(config, "shard"))):
+        return None
+    match = re.fullmatch(r"(\d+)/(\d+)", text)
+    if not match or not 1 <= int(match[1]) <= int(match[2]):
+        raise pytest.UsageError(
+            f"--eye-shard={text}: expected K/N, where K is from 1 to N, such as 3/16 for the third of 16 jobs."
+        )
+    for name in ("baseline", "update-baseline"):
+        if get_option(config, name):
+            raise pytest.UsageError(
+                f"--eye-shard has a part of the cases. Leave out --eye-{name}, merge the stores of all shards, and "
+                "compare in a run of all cases."
+            )
+    return Shard(int(match[1]), int(match[2]))
 
 
 class ShardOfCases:

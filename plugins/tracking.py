@@ -4,12 +4,30 @@ import pytest
 
 from eyechart.errors import EyechartError
 from eyechart.tracking.log_runs import TrackingResult, track_run
+from eyechart.tracking.targets import Target, check_targets, parse_targets
 
+from .options import get_option
 from .recorder import Recorder
-from .settings import get_settings, read_trackers
+from .settings import get_settings
 from .verdict_file import VerdictFile
 
 UNFINISHED = (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR)
+
+
+def read_trackers(config: pytest.Config) -> tuple[Target, ...]:
+    """Return the trackers of `--eye-track`."""
+    try:
+        return parse_targets(get_option(config, "track") or ())
+    except EyechartError as error:
+        raise pytest.UsageError(f"--eye-track: {error}") from error
+
+
+def check_trackers(config: pytest.Config) -> None:
+    """Refuse trackers that cannot be used, before any model is asked."""
+    try:
+        check_targets(read_trackers(config), offline=bool(get_option(config, "offline")))
+    except EyechartError as error:
+        raise pytest.UsageError(f"--eye-track: {error}") from error
 
 
 class Tracking:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.cli import main
-from eyechart.plugins.settings import Shard
+from eyechart.plugins.shard import Shard
 
 
 @given(st.integers(0, 200), st.integers(1, 40))
