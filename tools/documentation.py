@@ -25,7 +25,7 @@ from eyechart.gate.verdicts.decide import ALPHA
 from eyechart.models.chat.prompt_forms import FORMS
 from eyechart.models.packaged import PACKAGED_MODELS
 from eyechart.models.registry import BUILT_IN
-from eyechart.protocol.prompts import FOLDER as PROMPTS
+from eyechart.protocol.prompts import get_prompt
 from eyechart.protocol.registry import get_protocol, list_protocols
 from eyechart.results.glossary import INTERVALS, glossary
 from eyechart.results.metric_definitions import metric_definitions
@@ -37,17 +37,6 @@ DOCS, SITE_PAGES, FOLDER = REPOSITORY / "docs", REPOSITORY / "build" / "docs", R
 LINE = 100  # characters of a line of JSON that need no scrolling
 ROOT = click.Context(command, info_name=PROGRAM)
 MARKER = re.compile(r"^<!-- generated: ([a-z-]+) -->$", re.MULTILINE)
-PROMPT_NAMES: Mapping[str, tuple[str, ...]] = {  # the packaged prompts of a protocol
-    "mcq": ("mill_mcq",),
-    "closed_world": ("closed_world", "closed_world_json", "closed_world_id", "closed_world_id_json"),
-    "open_world": ("open_world", "open_world_json", "open_world_caption"),
-    "multiple_choice": ("multiple_choice",),
-    "existence": ("existence", "existence_not", "existence_cot", "existence_cot_not"),
-    "progression": ("progression_counting", "progression_logic"),
-    "species": ("species", "species_choice"),
-    "free_form": ("species_extraction",),
-    "abstention": ("abstention_reason",),
-}
 NO_STUDY = ("first-run", "packaged", "paper")  # presets: two of the packaged run, and the sum of the others
 STUDIES = {"2603.06578": "image-classifiers", "2602.18094": "oodbench", "2603.27033": "realbirdid", "Mill": "mill"}
 PARTS = {
@@ -220,9 +209,9 @@ def protocols() -> Iterator[str]:
 
 def prompts_of(protocol: str) -> Iterator[str]:
     """Yield the packaged prompts of a protocol, folded."""
-    for name in PROMPT_NAMES.get(protocol, ()):
-        prompt = tomllib.loads((PROMPTS / f"{name}.toml").read_text(encoding="utf-8"))
-        yield from fold(f"Prompt {name} ({prompt['source']})", "text", prompt["text"].strip())
+    for name in get_protocol(protocol).prompts:
+        prompt = get_prompt(name)
+        yield from fold(f"Prompt {name} ({prompt.source})", "text", prompt.text.strip())
 
 
 def example_of(protocol: str) -> Iterator[str]:

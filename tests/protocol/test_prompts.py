@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from eyechart.classification.answers.image_batches import closed_world_prompt, format_class_list
 from eyechart.classification.protocols.multiple_choice import AnswerOptions, draw_mill_options
 from eyechart.errors import DataError
-from eyechart.protocol.prompts import SLOTS, Prompt, get_prompt, prompt_names
+from eyechart.protocol.prompts import Prompt, get_prompt, known_slots, prompt_names
+from eyechart.protocol.registry import get_protocol, list_protocols
 from toybox.questions import WORDINGS
 
 GOLDEN = Path(__file__).parents[1] / "golden/prompts"
@@ -132,7 +133,7 @@ WRONG = {
     'source = "me\ntext = "What?"': "is not a prompt",
     'source = "me"\ntext = " "': "has an empty text",
     'source = "me"\ntext = "{class_lst}"': r"slot \{class_lst\}.*did you mean class_list",
-    'source = "me"\ntext = "{Options}"': f"The slots are: {', '.join(SLOTS)}",
+    'source = "me"\ntext = "{Options}"': f"The slots are: {', '.join(known_slots())}",
 }
 
 
@@ -161,3 +162,8 @@ SHARED = {
 def test_the_packaged_model_learnt_the_same_words(kind: str, name: str) -> None:
     text = get_prompt(name).text.replace("{class_list}", "{list}").replace("{dynamic_choices}", "{options}")
     assert WORDINGS[kind] == [text]
+
+
+def test_each_packaged_prompt_is_one_that_a_protocol_of_its_study_names() -> None:
+    named = {name for protocol in list_protocols() for name in get_protocol(protocol).prompts}
+    assert named == {*prompt_names()}

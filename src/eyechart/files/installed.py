@@ -19,6 +19,31 @@ def is_own(point: EntryPoint) -> bool:
     return point.value.startswith("eyechart.")
 
 
+def find_files(group: str, suffix: str) -> dict[str, Path]:
+    """Return the files with a suffix in the packages that the entry points of a group name, by stem.
+
+    Raises:
+        DataError: If an entry point names no package, or if two packages have a file of one name.
+    """
+    by_stem: dict[str, Path] = {}
+    for point in find_entry_points(group):
+        spec = importlib.util.find_spec(point.value)
+        folders = None if spec is None else spec.submodule_search_locations
+        if not folders:
+            raise DataError(
+                f"The entry point '{point.name}' of {group} names {point.value}, which is no package. Expected a "
+                f"package whose folder has {suffix} files."
+            )
+        for path in sorted(Path(folders[0]).glob(f"*{suffix}")):
+            if path.stem in by_stem:
+                raise DataError(
+                    f"Two packages have a file '{path.stem}' of {group}: {by_stem[path.stem]} and {path}. "
+                    "Uninstall one, or rename its file."
+                )
+            by_stem[path.stem] = path
+    return by_stem
+
+
 def packaged_file(package: str, *parts: str) -> Path:
     """Return the path of a file of an installed package without importing it."""
     spec = importlib.util.find_spec(package)

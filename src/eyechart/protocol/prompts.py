@@ -1,4 +1,10 @@
-"""Prompts as data: texts with slots, their sources and their fingerprints."""
+"""Prompts as data: texts with slots, their sources and their fingerprints.
+
+A study, or another package, has its prompts as toml files in a package that it names with an entry point:
+
+    [project.entry-points."eyechart.prompts"]
+    my_study = "mypackage.prompts"
+"""
 
 import re
 import tomllib
@@ -12,12 +18,12 @@ from typing import Literal
 import msgspec
 
 from eyechart.errors import DataError
+from eyechart.files.installed import find_files
 from eyechart.files.text_files import plain_text
 from eyechart.messages.suggestions import did_you_mean
 
 Format = Literal["text", "json"]  # of an answer
-FOLDER = Path(__file__).with_name("prompts")
-SLOTS = ("class_list", "dynamic_choices", "category", "other", "said", "reason_list")
+GROUP = "eyechart.prompts"
 NAMED = re.compile(r"([\w.-]+) \(([0-9a-f]{8})\)")  # as a variant names a prompt: "existence (82107dae)"
 _SLOT = re.compile(r"\{([A-Za-z_]\w*)\}")
 
@@ -92,6 +98,12 @@ class _PackagedFile(_File, frozen=True, forbid_unknown_fields=True):
     alternatives: Mapping[str, str] = {}
 
 
+@cache
+def _packaged() -> Mapping[str, Path]:
+    """Return the files of the prompts of installed packages by name."""
+    return find_files(GROUP, ".toml")
+
+
 def prompt_names() -> tuple[str, ...]:
     """Return the names of the packaged prompts.
 
@@ -100,7 +112,20 @@ def prompt_names() -> tuple[str, ...]:
     >>> prompt_names()[:2]
     ('abstention_reason', 'closed_world')
     """
-    return tuple(sorted(path.stem for path in FOLDER.glob("*.toml")))
+    return tuple(sorted(_packaged()))
+
+
+@cache
+def known_slots() -> tuple[str, ...]:
+    """Return the slots that protocols fill: those of the packaged prompts.
+
+    Source: own definition.
+
+    >>> known_slots()
+    ('category', 'class_list', 'dynamic_choices', 'other', 'reason_list', 'said')
+    """
+    texts = (_read(path, _PackagedFile).text for path in _packaged().values())
+    return tuple(sorted({slot for text in texts for slot in _SLOT.findall(text)}))
 
 
 @cache
@@ -115,8 +140,8 @@ def get_prompt(name_or_path: str) -> Prompt:
     >>> get_prompt("mill_mcq").slots, get_prompt("mill_mcq").source
     (('dynamic_choices',), 'Mill, imagenet_mcq')
     """
-    packaged = name_or_path in prompt_names()
-    path = FOLDER / f"{name_or_path}.toml" if packaged else Path(name_or_path)
+    packaged = name_or_path in _packaged()
+    path = _packaged()[name_or_path] if packaged else Path(name_or_path)
     if not path.is_file():
         known = prompt_names()
         raise DataError(
@@ -143,8 +168,8 @@ def _check(text: str, path: str) -> None:
     if not text.strip():
         raise DataError(f"{path} has an empty text. Write the question into it.")
     for slot in _SLOT.findall(text):
-        if slot not in SLOTS:
+        if slot not in (known := known_slots()):
             raise DataError(
-                f"{path} has the slot {{{slot}}}, which no protocol fills{did_you_mean(slot, SLOTS)} "
-                f"The slots are: {', '.join(SLOTS)}."
+                f"{path} has the slot {{{slot}}}, which no protocol fills{did_you_mean(slot, known)} "
+                f"The slots are: {', '.join(known)}."
             )

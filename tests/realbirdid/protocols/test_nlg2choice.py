@@ -23,7 +23,7 @@ from eyechart.protocol.context import Context
 from eyechart.protocol.prompts import get_prompt
 from eyechart.protocol.registry import get_protocol
 from eyechart.realbirdid.data.registered import open_realbirdid
-from eyechart.realbirdid.prompts import image_requests
+from eyechart.realbirdid.protocols.bird_requests import image_requests
 from eyechart.realbirdid.protocols.name_scores import softmax
 from eyechart.realbirdid.protocols.nlg2choice import score_free_answers
 

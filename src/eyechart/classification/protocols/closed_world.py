@@ -77,6 +77,7 @@ class ClosedWorld(_ClosedWorld[Classification]):
     """The prompt lists all class names. An answer that is none of them is out of the prompt and counts as wrong."""
 
     name = "closed_world"
+    prompts = ("closed_world", "closed_world_json", "closed_world_id", "closed_world_id_json")
     summary = "The model sees the image and the list of all class names, and answers with one of them in text."
     short_name = "CW"
     order = 1

@@ -213,6 +213,7 @@ class MillMCQ(Protocol[ClassPredictions]):
     """Mill's multiple choice: one letter of ten; images without an original label are skipped."""
 
     name = "mcq"
+    prompts = ("mill_mcq",)
     summary = "The model chooses among options that look alike."
     short_name = "MCQ"
     order = 5
@@ -315,6 +316,7 @@ class MultipleChoice(Protocol[EpochPredictions]):
     """The 4-way settings of arXiv 2603.06578, Table 19, with options and their order redrawn in every epoch."""
 
     name = "multiple_choice"
+    prompts = ("multiple_choice",)
     summary = "The model chooses among a few options, and one of them is correct."
     short_name = "MC"
     order = 4

@@ -22,6 +22,7 @@ class OpenWorld(Protocol[ClassPredictions]):
     """The prompt lists no classes; an answer in free text is mapped to the nearest class."""
 
     name = "open_world"
+    prompts = ("open_world", "open_world_json", "open_world_caption")
     summary = "The model names what the image shows without a list; the answer is mapped to the nearest class."
     short_name = "OW"
     order = 3

@@ -33,6 +33,7 @@ class Existence(Protocol[ExistencePredictions]):
     """Asks whether a category is present and whether it is absent, for every pair of a division."""
 
     name = "existence"
+    prompts = ("existence", "existence_not", "existence_cot", "existence_cot_not")
     summary = "The model answers with yes or no whether a category is in the image."
     sample_reader = "eyechart.oodbench.protocols.pair_views:read_existence"
     prompt_kinds = ("positive", "negative")

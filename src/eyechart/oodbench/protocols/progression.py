@@ -100,6 +100,7 @@ class Progression(Protocol[ProgressionPredictions]):
     """Asks whether one category is present, how many objects of another there are, and whether the first has more."""
 
     name = "progression"
+    prompts = ("progression_counting", "progression_logic")
     summary = "Three questions of growing difficulty: existence, counting and logic."
     sample_reader = "eyechart.oodbench.protocols.pair_views:read_progression"
     prompt_kinds = ("existence", "counting", "logic")

@@ -16,8 +16,8 @@ from eyechart.realbirdid.answers.bird_vocabulary import BirdVocabulary
 from eyechart.realbirdid.answers.prompt_sets import load_prompt_set
 from eyechart.realbirdid.data.observations import REASONS
 from eyechart.realbirdid.metrics.abstention_estimates import abstention_rates, abstention_reasons, prompt_effects
-from eyechart.realbirdid.prompts import image_requests
 from eyechart.realbirdid.protocols.bird_options import ABSTENTION_IMAGES, ALL, EXTRACTION, PROMPT_SET, PROMPTS_PER_LEVEL
+from eyechart.realbirdid.protocols.bird_requests import image_requests
 from eyechart.realbirdid.protocols.extraction import (
     complete_texts,
     extract_choices,
@@ -34,6 +34,7 @@ class Abstention(Protocol[AbstentionPredictions]):
     """Measure whether and why a model abstains, and how much that depends on the prompt."""
 
     name = "abstention"
+    prompts = ("abstention_reason",)
     summary = "The model may decline to answer; prompts of several levels tell it to do so."
     sample_reader = "eyechart.realbirdid.protocols.bird_views:read_abstention"
     source = "arXiv 2603.27033"

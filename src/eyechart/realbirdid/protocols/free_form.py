@@ -17,8 +17,8 @@ from eyechart.protocol.prompts import get_prompt
 from eyechart.realbirdid.answers.bird_predictions import BIRD_COLUMNS, LABELS, BirdPredictions
 from eyechart.realbirdid.answers.bird_vocabulary import BirdVocabulary
 from eyechart.realbirdid.metrics.shares import harmonic_mean_estimate, proportion
-from eyechart.realbirdid.prompts import image_requests
 from eyechart.realbirdid.protocols.bird_options import EXTRACTION
+from eyechart.realbirdid.protocols.bird_requests import image_requests
 from eyechart.realbirdid.protocols.extraction import (
     ExtractionResult,
     complete_texts,
@@ -171,6 +171,7 @@ class FreeForm(Protocol[FreeFormPredictions]):
     """Ask for the species and extract a name from the response."""
 
     name = "free_form"
+    prompts = ("species_extraction",)
     summary = "The model names the bird in free text, at a level of its choice."
     sample_reader = "eyechart.realbirdid.protocols.bird_views:read_free_form"
     source = "arXiv 2603.27033"

@@ -13,7 +13,7 @@ from eyechart.models.types import Floats
 from eyechart.protocol.ask import ask
 from eyechart.protocol.context import Context
 from eyechart.protocol.prompts import get_prompt
-from eyechart.realbirdid.prompts import image_requests
+from eyechart.realbirdid.protocols.bird_requests import image_requests
 from eyechart.realbirdid.protocols.name_scores import NameScores
 
 FAILED = -1

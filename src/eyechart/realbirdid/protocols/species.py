@@ -35,6 +35,7 @@ class Species(Protocol[SpeciesPredictions]):
     """Score every species; the probability of a higher taxon is the sum over its species."""
 
     name = "species"
+    prompts = ("species", "species_choice")
     summary = "The model scores every species name; higher levels are sums over their species."
     score_name = "probability"
     reference_labels = "species"

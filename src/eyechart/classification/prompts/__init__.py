@@ -1,0 +1,1 @@
+"""The prompts of image classification, one file each."""

@@ -1,0 +1,1 @@
+"""The prompts of RealBirdID, one file each."""
