@@ -64,6 +64,7 @@ TOGETHER = {  # how files begin that share what takes long to make
     "the imports of OpenAI's and Anthropic's clients": tuple(
         f"tests/models/served/test_{name}" for name in ("half_price", "image_parts", "openai", "request_group")
     ),
+    "the import of Lightning": ("tests/api/test_lightning", "tests/project/test_doctests"),
     "the import of vLLM": (
         "tests/end_to_end/test_vllm",
         "tests/end_to_end/test_presets",

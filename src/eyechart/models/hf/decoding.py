@@ -23,6 +23,7 @@ LogitsProcessor: TypeAlias = "Callable[[torch.Tensor, torch.Tensor], torch.Tenso
 
 def read_prompts(module: Any, batch: "Mapping[str, torch.Tensor]") -> "ReadPrompts":
     """Read a batch of prompts and return their state and the logits (rows, vocabulary) of the next token."""
+    from transformers import GenerationConfig
 
     def prefill(model: Any, tokens: "torch.Tensor", **options: Any) -> "ReadPrompts":
         inputs = {name: value for name, value in options.items() if name not in SETTINGS}
@@ -30,7 +31,8 @@ def read_prompts(module: Any, batch: "Mapping[str, torch.Tensor]") -> "ReadPromp
         output = model(**prepared, return_dict=True)
         return ReadPrompts(DecodingState(model, tokens, _next_inputs(model, output, inputs)), output.logits[:, -1])
 
-    read: ReadPrompts = module.generate(**batch, max_new_tokens=1, custom_generate=prefill)
+    one = GenerationConfig(max_new_tokens=1)  # without one, each call builds a second configuration of the model
+    read: ReadPrompts = module.generate(**batch, generation_config=one, custom_generate=prefill)
     return read
 
 
