@@ -86,9 +86,9 @@ class DetectionPredictions(Predictions):
         for category, name in enumerate(self.names):
             for here, mask in masks.items():
                 values = logits[mask[:, category], category]
-                yield from histogram_rows(["logit", category, name, here], values, edges)
+                yield from _histogram_rows(["logit", category, name, here], values, edges)
             shares = self.flags.probability[masks[1][:, category], category]
-            yield from histogram_rows(["probability", category, name, 1], shares, np.linspace(0, 1, SHARE_BINS + 1))
+            yield from _histogram_rows(["probability", category, name, 1], shares, np.linspace(0, 1, SHARE_BINS + 1))
 
 
 def flagged_shares(predictions: DetectionPredictions) -> Iterator[Estimate]:
@@ -167,7 +167,7 @@ def bin_edges(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.linspace(low, high if high > low else low + 1, LOGIT_BINS + 1)
 
 
-def histogram_rows(head: list[Any], values: NDArray[np.float64], edges: NDArray[np.float64]) -> Rows:
+def _histogram_rows(head: list[Any], values: NDArray[np.float64], edges: NDArray[np.float64]) -> Rows:
     """Yield one row per non-empty bin."""
     counts, _ = np.histogram(values, edges)
     for index in np.flatnonzero(counts).tolist():

@@ -48,7 +48,7 @@ class SpeciesReplay(Model):
     @cached_property
     def identity(self) -> Identity:
         """The identity of the file and of its keys."""
-        beside = keys_path(self.path)
+        beside = _keys_path(self.path)
         return file_identity(self.spec, self.path, {"keys_sha256": file_sha256(beside)} if beside.is_file() else {})
 
     def probabilities(self, dataset: Dataset) -> "ReplayedProbabilities":
@@ -123,7 +123,7 @@ class _File:
 
     @cached_property
     def keys_path(self) -> Path:
-        return keys_path(self.path)
+        return _keys_path(self.path)
 
     def missing(self, key: str) -> str:
         return f"{self.keys_path} has no row for {key}. Add a line with this key, and its row to {self.path.name}."
@@ -184,6 +184,6 @@ class _File:
         )
 
 
-def keys_path(path: Path) -> Path:
+def _keys_path(path: Path) -> Path:
     """Return the path of the optional file with the keys of the rows."""
     return path.with_suffix(".csv")
