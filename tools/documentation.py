@@ -19,12 +19,11 @@ from golden_compare import read_golden
 from jinja2 import Template
 
 from eyechart.cli import PROGRAM, command, command_sections
-from eyechart.evaluation.presets import PACKAGED as PRESETS
-from eyechart.evaluation.presets import read_preset
+from eyechart.evaluation.presets import preset_names, read_preset
 from eyechart.gate.verdicts.decide import ALPHA
 from eyechart.models.chat.prompt_forms import FORMS
 from eyechart.models.packaged import PACKAGED_MODELS
-from eyechart.models.registry import BUILT_IN
+from eyechart.models.registry import backends
 from eyechart.protocol.prompts import get_prompt
 from eyechart.protocol.registry import get_protocol, list_protocols
 from eyechart.results.glossary import INTERVALS, glossary
@@ -118,7 +117,7 @@ def first_sentence(documented: Any) -> str:
 def models() -> Iterator[str]:
     """Yield the table of backends with their capabilities and installation."""
     rows = []
-    for name, backend in BUILT_IN.items():
+    for name, backend in backends().items():
         model_class = backend.load_class()
         rows.append(
             (
@@ -148,7 +147,7 @@ def prompt_forms() -> Iterator[str]:
 
 def model_options() -> Iterator[str]:
     """Yield a section for each backend with the table of its options."""
-    for name, backend in BUILT_IN.items():
+    for name, backend in backends().items():
         yield f"### {name}\n"
         rows = [option.row for option in backend.load_class().declared_options]
         yield from table(("option", "type", "default", "meaning"), [(f"`{row[0]}`", *row[1:]) for row in rows])
@@ -280,7 +279,7 @@ def images_needed() -> Iterator[str]:
 
 def presets() -> Iterator[str]:
     """Yield the settings of every preset of a study."""
-    for name in PRESETS:
+    for name in preset_names():
         if name in NO_STUDY:
             continue
         preset = read_preset(name)

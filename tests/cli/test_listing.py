@@ -16,7 +16,7 @@ from eyechart.commands.parameters import FORMATS
 from eyechart.data.splits.open_split import list_splits
 from eyechart.errors import SpecError
 from eyechart.models.options import names_of
-from eyechart.models.registry import BUILT_IN, Backend
+from eyechart.models.registry import Backend, backends
 from eyechart.models.spec import parse_spec
 from eyechart.plugins.options import OPTIONS
 from eyechart.protocol.registry import get_protocol, list_protocols
@@ -78,7 +78,7 @@ def test_ls_alone_lists_what_can_be_listed(run: Run) -> None:
 
 def test_every_backend_is_listed_with_its_extra_and_options_if_they_are_asked_for(run: Run) -> None:
     brief, listed = run("ls", "models"), run("ls", "models", "--options")
-    assert first_words(brief.lines) == first_words(listed.lines) == [*BUILT_IN]
+    assert first_words(brief.lines) == first_words(listed.lines) == [*backends()]
     timm = listed.out.partition("timm: ")[2].partition("conse: ")[0]
     assert "  capabilities: classifier, image_encoder\n" in timm
     assert "  installation: pip install 'eyechart[models]'\n" in timm
@@ -98,22 +98,22 @@ def test_one_backend_is_listed_by_its_name(run: Run) -> None:
     assert "There is no backend 'vlm'; did you mean vllm" in run("ls", "models", "vlm", code=2).err
 
 
-@pytest.mark.parametrize("name", BUILT_IN)
+@pytest.mark.parametrize("name", backends())
 def test_every_option_of_a_backend_is_explained_and_typed(name: str) -> None:
-    options = BUILT_IN[name].load_class().declared_options
+    options = backends()[name].load_class().declared_options
     assert options
     assert [option.name for option in options if len(option.help.split()) < 4 or not option.type] == []
 
 
-@pytest.mark.parametrize("name", BUILT_IN)
+@pytest.mark.parametrize("name", backends())
 def test_the_listed_options_are_those_that_are_taken(name: str) -> None:
-    model_class = BUILT_IN[name].load_class()
+    model_class = backends()[name].load_class()
     with pytest.raises(SpecError, match=f"Its options are: {', '.join(names_of(model_class.declared_options))}\\."):
         model_class(parse_spec(f"{name}[no_such=1]"))
 
 
 def test_a_backend_that_cannot_be_imported_does_not_hide_the_others(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = {"broken": Backend("no_such_module:Model"), **BUILT_IN}
+    found = {"broken": Backend("no_such_module:Model"), **backends()}
     monkeypatch.setattr("eyechart.models.registry.backends", lambda: found)
     lines = run("ls", "models").lines
     assert lines[0].startswith("broken: 'no_such_module:Model' needs the module no_such_module")

@@ -10,7 +10,7 @@ import pytest
 
 from eyechart.errors import ModelError, SpecError
 from eyechart.models import types
-from eyechart.models.registry import BUILT_IN, _inherited, backends, capabilities, create_model, find_backend
+from eyechart.models.registry import _inherited, backends, capabilities, create_model, find_backend
 from eyechart.models.spec import parse_spec
 from eyechart.protocol.registry import get_protocol, protocol_targets
 
@@ -67,13 +67,13 @@ def install(site: Path, package: str, points: str) -> None:
     (folder / "entry_points.txt").write_text(points)
 
 
-@pytest.mark.parametrize("name", BUILT_IN)
+@pytest.mark.parametrize("name", backends())
 def test_every_backend_is_where_the_registry_says_and_offers_what_it_says(name: str) -> None:
-    module, _, attribute = BUILT_IN[name].target.partition(":")
+    module, _, attribute = backends()[name].target.partition(":")
     made = getattr(import_module(module), attribute)
     for interface, protocol in OFFERS.items():
         methods = {one for one in METHODS if hasattr(protocol, one)}
-        if interface in BUILT_IN[name].capabilities:
+        if interface in backends()[name].capabilities:
             assert methods <= {*dir(made)}
 
 
@@ -181,3 +181,23 @@ def test_an_entry_point_has_the_name_of_its_protocol(site: Path) -> None:
             get_protocol("other_name")
     finally:
         protocol_targets.cache_clear()
+
+
+def test_a_backend_is_declared_without_an_import_of_its_class(site: Path) -> None:
+    declared = (
+        "from eyechart.models.registry import Backend\n\nSMALL = Backend('no_such:Small', frozenset({'matcher'}))\n"
+    )
+    (site / "one.py").write_text(declared)
+    install(site, "one", "[eyechart.backends]\nsmall = one:SMALL\n")
+    assert find_backend(parse_spec("small[]")).capabilities == {"matcher"}
+    install(site, "two", "[eyechart.models]\nsmall = two:Mine\n")
+    backends.cache_clear()
+    with pytest.raises(ModelError, match=r"model backend 'small': no_such:Small and two:Mine\. Uninstall one"):
+        backends()
+
+
+def test_a_declared_backend_of_another_type_is_refused(site: Path) -> None:
+    (site / "one.py").write_text("SMALL = 3\n")
+    install(site, "one", "[eyechart.backends]\nsmall = one:SMALL\n")
+    with pytest.raises(ModelError, match=r"'small' names one:SMALL, which is no Backend"):
+        backends()

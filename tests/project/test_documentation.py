@@ -17,7 +17,7 @@ import documentation
 import pytest
 
 from eyechart.cli import command
-from eyechart.evaluation.presets import PACKAGED as PRESETS
+from eyechart.evaluation.presets import preset_names
 from eyechart.plugins.options import OPTIONS
 from eyechart.protocol.registry import protocol_targets
 
@@ -199,7 +199,7 @@ def test_every_table_of_the_papers_has_a_command_with_the_preset_of_its_study(py
     without = [line for line in commands if "--eye-preset=" not in line]
     assert len(without) == 4  # annotation, the population of models, and two tables that no paper has
     for name in re.findall(r"--eye-preset=(\S+)", "\n".join(commands)):
-        assert name in PRESETS
+        assert name in preset_names()
 
 
 def test_the_command_lines_of_pages_are_found() -> None:

@@ -142,9 +142,9 @@ def options() -> None:
 @ls.command()
 def presets() -> None:
     """List presets with their settings."""
-    from eyechart.evaluation.presets import PACKAGED, read_preset
+    from eyechart.evaluation.presets import preset_names, read_preset
 
-    for name in PACKAGED:
+    for name in preset_names():
         preset = read_preset(name)
         click.echo(f"{name}: {preset.summary}")
         rows = [(f"  --eye-set={setting.protocol}.{setting.option}={setting.values}",) for setting in preset.settings]

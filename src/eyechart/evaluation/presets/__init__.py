@@ -12,25 +12,32 @@ BENCHMARK/SPLIT that the protocol is not run on. `include` lists presets whose s
 replaces an earlier one. `whole` names the preset that runs what this one leaves out, which the terminal then prints.
 The table `[model]` has options of models, such as `dtype = "bfloat16"`. They hold for each model of the session whose
 backend has the option and whose specification does not set it, and are not taken from included presets.
+
+A study, or another package, has its presets in a package that it names with an entry point:
+
+    [project.entry-points."eyechart.presets"]
+    my_study = "mypackage.presets"
 """
 
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from eyechart.data.dataset.limits import parse_limit
 from eyechart.errors import SpecError
 from eyechart.evaluation.settings import PER_PROTOCOL as SUITE
+from eyechart.files.installed import find_files
 from eyechart.files.text_files import plain_text
 from eyechart.messages.suggestions import did_you_mean
 from eyechart.protocol.options import OptionSetting
 
 INCLUDE, WHOLE, LEAVE_OUT, MODEL = "include", "whole", "leave_out", "model"
 SPLIT = re.compile(r"[^/,\s]+/[^/,\s]+")
-PACKAGED = tuple(sorted(path.stem for path in Path(__file__).parent.glob("*.toml")))
+GROUP = "eyechart.presets"
 
 
 @dataclass(frozen=True)
@@ -47,6 +54,21 @@ class Preset:
     left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     whole: str = ""
     model_options: Mapping[str, str] = field(default_factory=dict)
+
+
+@cache
+def _packaged() -> Mapping[str, Path]:
+    """Return the files of the presets of installed packages by name."""
+    return find_files(GROUP, ".toml")
+
+
+def preset_names() -> tuple[str, ...]:
+    """Return the names of the packaged presets.
+
+    >>> preset_names()[:2]
+    ('first-run', 'image-classifiers')
+    """
+    return tuple(sorted(_packaged()))
 
 
 def read_preset(name_or_path: str) -> Preset:
@@ -77,11 +99,11 @@ def read_preset(name_or_path: str) -> Preset:
 
 def _find_preset(name_or_path: str, folder: Path) -> Path:
     """Return the path of a packaged preset, or of a file in a folder. Raises SpecError if there is none."""
-    packaged = name_or_path in PACKAGED
-    path = Path(__file__).with_name(f"{name_or_path}.toml") if packaged else folder / name_or_path
+    path = _packaged().get(name_or_path, folder / name_or_path)
     if not path.is_file():
-        hint = did_you_mean(name_or_path, PACKAGED)
-        raise SpecError(f"The preset '{name_or_path}' is neither packaged ({', '.join(PACKAGED)}) nor a file{hint}")
+        names = preset_names()
+        hint = did_you_mean(name_or_path, names)
+        raise SpecError(f"The preset '{name_or_path}' is neither packaged ({', '.join(names)}) nor a file{hint}")
     return path
 
 

