@@ -68,7 +68,6 @@ TOGETHER = {  # how files begin that share what takes long to make
     "the import of vLLM": (
         "tests/end_to_end/test_vllm",
         "tests/end_to_end/test_presets",
-        "tests/models/hf/test_thinking",
     ),
     "tiny models of families": ("tests/models/hf/", "tests/models/runtime/test_batch_backoff"),
     "runs of every table": EVERY_TABLE,
