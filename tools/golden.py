@@ -181,12 +181,12 @@ def report(*arguments: str) -> tuple[str, str]:
 
 
 def read_keys(store: Path) -> dict[str, Any]:
-    """Return the keys of a store in order, each with its entry's digest, libraries and places of questions."""
+    """Return the keys of a store in order, each with its entry's digest, libraries and ids of requests."""
     entries = []
     for path in store.glob("*/*/key.json"):
         key = json.loads(path.read_bytes())
-        places = sorted({place for part in path.parent.glob("*.part") for place in read_places(part)})
-        about = {"questions": len(places), "places": sha256(repr(places).encode()).hexdigest()} if places else {}
+        ids = sorted({request_id for part in path.parent.glob("*.part") for request_id in read_ids(part)})
+        about = {"requests": len(ids), "ids": sha256(repr(ids).encode()).hexdigest()} if ids else {}
         versions = sha256(json.dumps(list(versions_of(key)), sort_keys=True).encode()).hexdigest()[:12]
         entries.append({"key": strip(key), "digest": path.parent.name, "versions": versions, **about})
     entries.sort(key=lambda entry: json.dumps(entry["key"], sort_keys=True))
@@ -194,9 +194,9 @@ def read_keys(store: Path) -> dict[str, Any]:
     return {f"{name} {names[:place].count(name)}": entries[place] for place, name in enumerate(names)}
 
 
-def read_places(part: Path) -> list[int]:
-    """Return the fingerprints of the questions whose answers a part of an entry holds."""
-    return [int(place) for place in re.findall(rb'"place":(\d+)', part.read_bytes())]
+def read_ids(part: Path) -> list[str]:
+    """Return the ids of the requests whose responses a part of an entry holds."""
+    return [request_id.decode() for request_id in re.findall(rb'"request_id":"([0-9a-f]{64})"', part.read_bytes())]
 
 
 def versions_of(key: Any) -> Iterator[Any]:

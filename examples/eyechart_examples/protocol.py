@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eyechart.inference.requests.text_requests import Generate, RequestTemplate
+from eyechart.inference.requests.text_requests import TextRequest
 from eyechart.protocol.ask import ask
 from eyechart.protocol.base import Predictions, Protocol, Rows
 from eyechart.protocol.context import Context
@@ -103,8 +103,8 @@ class ColourWord(Protocol[ColourAnswers]):
     def predict(self, context: Context) -> ColourAnswers:
         """Send one request per image, and parse the responses."""
         tokens = int(context.options["tokens"])
-        templates = tuple(RequestTemplate((row, PROMPT.text), tokens) for row in range(len(context.dataset)))
-        responses = ask(context, Generate(self.name, templates)).responses
+        requests = [TextRequest((row, PROMPT.text), tokens) for row in range(len(context.dataset))]
+        responses = ask(context, requests).responses
         texts = tuple(response.text for response in responses)
         classes = np.array([find_first_name(text, context.names) for text in texts])
         answered = np.array([not response.error for response in responses])

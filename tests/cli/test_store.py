@@ -11,10 +11,9 @@ import pytest
 
 from eyechart.cli import main
 from eyechart.cli.store import format_size
-from eyechart.inference.store import responses
 from eyechart.inference.store.arrays import Block, append, seal
 from eyechart.inference.store.entries import Key, Store, StoreEntry
-from eyechart.models.types import Answer, Identity
+from eyechart.models.types import Identity
 
 KINDS = ("image_features", "logits", "class_weights")
 ROWS = np.arange(12, dtype=np.float32).reshape(6, 2)
@@ -109,19 +108,6 @@ def test_a_damaged_entry_is_named(
     first, last = store("verify", code=1).splitlines()
     assert first.startswith(f"{folder}: {why}")
     assert last.endswith("1 are damaged.")
-
-
-def test_responses_without_their_tokens_are_damaged(entries: Mapping[str, StoreEntry], store: Any) -> None:
-    entry = entries[KINDS[2]]
-    (entry.folder / "00000.part").unlink()
-    with entry.lock_for_writing() as writer:
-        for index in range(2):
-            responses.append(writer, index, Answer("a response", (), True))
-        responses.seal(writer, 2)
-    assert "0 are damaged" in store("verify")
-    usage = entry.folder / "usage.jsonl"
-    usage.write_bytes(usage.read_bytes().splitlines(keepends=True)[0])
-    assert f"{entry.folder}: usage.jsonl has 1 lines, not 2" in store("verify", code=1)
 
 
 def test_entries_that_no_run_uses_are_deleted_and_nothing_else(

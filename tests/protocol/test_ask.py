@@ -1,7 +1,6 @@
 """Responses about one image each are stored by image: limits and seeds share them where the questions are equal."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from eyechart.classification.protocols.closed_world import ClosedWorld
 from eyechart.classification.protocols.multiple_choice import MillMCQ
 from eyechart.classification.protocols.open_world import OpenWorld
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.inference.requests.text_requests import Generate, RequestTemplate
+from eyechart.inference.requests.text_requests import TextRequest
 from eyechart.inference.runner.runner import Runner
 from eyechart.inference.store.entries import Store
 from eyechart.protocol.ask import ask
@@ -86,17 +85,20 @@ def test_options_that_another_seed_draws_are_asked_again(limited: Sit, talker: A
     assert not {*other.asked} & {*first.asked}
 
 
-def test_several_images_a_question_are_asked_as_a_whole(limited: Sit, talker: Any) -> None:
-    pair = Generate("mine", (RequestTemplate((0, 1, "Which?"), 16),))
-    context = limited(model := talker(lambda *_: "two"), 4)
-    ask(context, pair)
-    ask(limited(model, 4, seed=1), pair)
-    assert len(model.asked) == 2
+def test_several_images_are_one_request_whatever_the_limit(limited: Sit, talker: Any) -> None:
+    pair = [TextRequest((0, 1, "Which?"), 16)]
+    model = talker(lambda *_: "two")
+    ask(limited(model, None), pair)
+    ask(limited(model, None, seed=1), pair)
+    assert len(model.asked) == 1
+    few = limited(model, 4)
+    ask(few, pair)
+    assert len(model.asked) == 1 + (few.dataset.selected[:2] != (0, 1))
 
 
 def test_another_number_of_tokens_is_another_question(limited: Sit, talker: Any) -> None:
     context = limited(model := talker(lambda *_: "one"), None)
     for most in (16, 32):
-        ask(context, Generate("mine", tuple(RequestTemplate((row, "Which?"), most) for row in range(COUNT))))
-    ask(context, replace(Generate("mine", (RequestTemplate((3, "Which?"), 16),)), epoch=1))
+        ask(context, [TextRequest((row, "Which?"), most) for row in range(COUNT)])
+    ask(context, [TextRequest((3, "Which?"), 16, epoch=1)])
     assert len(model.asked) == 2 * COUNT + 1

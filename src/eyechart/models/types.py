@@ -354,13 +354,12 @@ class Generator(Model):
             ModelError: If the run cannot go on, after every answer that was still to come.
         """
 
-    def on_cached_usage(self, question: str, usage: Usage, usages: Sequence[Usage] = ()) -> None:
-        """Take note of the tokens of stored answers; a model with a budget counts each question once.
+    def on_cached_usage(self, usages: Mapping[str, Usage]) -> None:
+        """Take note of the tokens of stored answers; a model with a budget counts each request once.
 
         Args:
-            question: What identifies the question.
-            usage: The tokens of all answers to it.
-            usages: The tokens of each answer, () if they are not known.
+            usages: The tokens of each answer, by the id of its request. An answer of this session has none, since its
+                tokens were counted when the model answered.
         """
 
 

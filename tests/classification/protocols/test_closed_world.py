@@ -60,8 +60,9 @@ def test_every_image_has_its_own_answer(sit: Any, talker: Any, images: int, size
 def test_the_columns_say_where_an_image_was_shown(sit: Any, talker: Any) -> None:
     model = talker(by_key(dict.fromkeys(range(12), "dog")))
     columns = ClosedWorld().predict(sit(model, [0] * 12, images_per_request=5)).texts.columns()
-    for request, (rows, _) in enumerate(model.asked):
-        assert [columns["request"][row] for row in rows] == [str(request)] * len(rows)
+    assert sorted(columns["request"][rows[0]] for rows, _ in model.asked) == ["0", "1", "2"]
+    for rows, _ in model.asked:
+        assert len({columns["request"][row] for row in rows}) == 1
         assert [columns["position"][row] for row in rows] == ["1", "2", "3", "4", "5"][: len(rows)]
     assert (columns["response"][3], columns["strict_top1"][3], columns["out_of_prompt"][3]) == ("dog", "1", "")
 
@@ -211,7 +212,7 @@ def test_an_engine_is_given_the_schema(sit: Any, talker: Any, answer: str) -> No
     model = talker(by_key(dict.fromkeys(range(5), {"name": "dog", "id": "1"}[answer])), structured=True)
     said = ClosedWorld().predict(sit(model, [1] * 5, images_per_request=3, structured_output="enforced", answer=answer))
     assert found(said) == [DOG] * 5
-    assert [[*schema["properties"]] for _, schema in model.how] == [["1", "2", "3"], ["1", "2"]]
+    assert sorted([*schema["properties"]] for _, schema in model.how) == [["1", "2"], ["1", "2", "3"]]
     assert "JSON" not in model.asked[0][1]
     assert said.variant["prompt"].startswith(f"closed_world{'_id' * (answer == 'id')} (")
 

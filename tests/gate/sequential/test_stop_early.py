@@ -74,5 +74,5 @@ def test_a_sequential_case_has_its_primary_metric_alone_and_an_e_process(make: A
 def test_requests_that_depend_on_the_limit_are_refused(tmp_path: Path) -> None:
     runner = Runner(Store(tmp_path), 100, 42, lambda *_: None, in_blocks=True)
     with pytest.raises(SpecError, match=r"--eye-sequential: .* ask about one image a request \(images_per_request=1\)"):
-        _ = runner.key_limit
-    assert Runner(Store(tmp_path), 100, 42, lambda *_: None).key_limit == 100
+        _ = runner.fixed_limit
+    assert Runner(Store(tmp_path), 100, 42, lambda *_: None).fixed_limit == 100

@@ -9,7 +9,7 @@ import pytest
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import StoreError
-from eyechart.inference.requests.text_requests import FilledPrompt, FillPrompts
+from eyechart.inference.requests.text_requests import Generate, TextRequest
 from eyechart.inference.runner.runner import Runner
 from eyechart.inference.store.entries import Key, Store, StoreEntry
 from eyechart.inference.store.keys import request_key
@@ -29,11 +29,8 @@ class Library:
     root: Path
     dataset: Dataset
 
-    def asked(self, indices: Sequence[int]) -> FillPrompts:
-        prompts = tuple((f"prompt {number}", f"question {number}", 16) for number in range(2))
-        return FillPrompts(
-            "pairs", prompts, ("cat",), tuple(FilledPrompt(index % 2, index // 2, 0) for index in indices)
-        )
+    def asked(self, indices: Sequence[int]) -> Generate:
+        return Generate(tuple(TextRequest((index // 2, f"question {index % 2}"), 16) for index in indices))
 
     def key(self, model: Any) -> Key:
         return request_key(self.asked([0]), model, self.dataset)

@@ -19,6 +19,7 @@ from eyechart.inference.engines.interface import ImageAnswers
 from eyechart.inference.engines.local import LocalEngine
 from eyechart.inference.requests import row_requests, text_requests
 from eyechart.inference.requests.row_requests import (
+    ArrayRequest,
     BaseRequest,
     BestChoice,
     Classify,
@@ -30,18 +31,8 @@ from eyechart.inference.requests.row_requests import (
     Match,
     ScoreChoices,
     ScoreTexts,
-    TextRequest,
 )
-from eyechart.inference.requests.text_requests import (
-    AskImages,
-    ChooseAnswers,
-    FilledPrompt,
-    FillPrompts,
-    Generate,
-    GenerateByImage,
-    GenerateChoices,
-    RequestTemplate,
-)
+from eyechart.inference.requests.text_requests import Generate, TextRequest, request_ids
 from eyechart.inference.runner.runner import Runner
 from eyechart.inference.store.entries import Store
 from eyechart.inference.store.keys import request_key
@@ -58,7 +49,6 @@ LIMIT = 3
 def one_of_every_kind() -> Iterator[tuple[str, BaseRequest[Any]]]:
     """Yield a request of every kind with the model that answers it."""
     choices = ("a red cup", "a cat")
-    templates = (RequestTemplate((0, "What is this?"), 8), RequestTemplate(("Which image is it, ", 2, "?"), 6, SCHEMA))
     yield CLIP, EncodeImages()
     yield CLASSIFIER, Classify()
     yield MATCHER, Match(("a cat", "a dog"))
@@ -68,13 +58,17 @@ def one_of_every_kind() -> Iterator[tuple[str, BaseRequest[Any]]]:
     yield CLIP, EncodeTexts(("cat", "a photo of a dog"))
     yield CLIP, ClassWeights(("cat", "dog", "cup"), ("a photo of a {c}.", "{c}"))
     yield CLIP, LogitScale()
-    yield MLLM, Generate("closed_world", (*templates, RequestTemplate((1, 0, "Which is red?"), 8)), 1, 3, 2)
-    yield MLLM, GenerateByImage("closed_world", templates, 1)
-    yield MLLM, AskImages("birds", ((1, "What is this?"), (0, "Is it red?")), 8, 2)
-    prompts = (("there", "Is there a {category}?", 4), ("both", "More {category} than {other}?", 6))
-    yield MLLM, FillPrompts("pairs", prompts, ("cat", "cup"), (FilledPrompt(1, 1, 0, 1), FilledPrompt(0, 0, 1)), 3, 2)
-    yield MLLM, ChooseAnswers("extraction", ("It is a cup.", "A cat"), choices, 8, 2)
-    yield MLLM, GenerateChoices("extraction", ("It is a cup.", "A cat"), choices, 8, 2)
+    yield (
+        MLLM,
+        Generate(
+            (
+                TextRequest((0, "What is this?"), 8),
+                TextRequest(("Which image is it, ", 2, "?"), 6, SCHEMA),
+                TextRequest((1, 0, "Which is red?"), 8, epoch=1),
+                TextRequest(("It is a cup.",), 8, choices),
+            )
+        ),
+    )
 
 
 REQUESTS = {type(request): (spec, request) for spec, request in one_of_every_kind()}
@@ -120,8 +114,10 @@ def plain(value: Any) -> bool:
     return plain([*value.items()]) if isinstance(value, dict) else value is None or isinstance(value, str | int)
 
 
-def address(request: Any) -> tuple[str, tuple[int, ...]]:
+def address(request: Any) -> tuple[str, tuple[Any, ...]]:
     """Where the answers to a request are stored: the fingerprint for the key, and the ids of its requests."""
+    if isinstance(request, Generate):
+        return request.fingerprint, request_ids(request.requests, ("a", "b", "c", "d"))
     return request.fingerprint, tuple(getattr(request, "ids", ()))
 
 
@@ -140,7 +136,7 @@ def other_values(value: Any) -> Iterator[Any]:
         yield value[:-1]
         for at, part in enumerate(value):
             yield from ((*value[:at], other, *value[at + 1 :]) for other in other_values(part))
-    elif isinstance(value, RequestTemplate | FilledPrompt):
+    elif isinstance(value, TextRequest):
         names = value.__annotations__
         change: Callable[..., Any] = replace if is_dataclass(value) else msgspec.structs.replace
         yield from (change(value, **{name: other}) for name in names for other in other_values(getattr(value, name)))
@@ -169,8 +165,7 @@ def valid(changed: Any) -> bool:
 def test_two_kinds_with_equal_fields_have_different_keys() -> None:
     parts, choices = (0, "What?"), ("a", "b")
     keys = [ScoreChoices(parts, choices), ScoreChoices(parts, choices, "unique"), BestChoice(parts, choices)]
-    batches = [kind("extraction", ("a",), choices, 8) for kind in (ChooseAnswers, GenerateChoices)]
-    assert len({request.fingerprint for request in (*keys, *batches, EncodeImages(), Classify())}) == 7
+    assert len({request.fingerprint for request in (*keys, Generate(()), EncodeImages(), Classify())}) == 6
 
 
 def test_a_line_break_in_a_text_is_not_the_end_of_the_text() -> None:
@@ -209,7 +204,7 @@ def run_all(pairs: Sequence[tuple[str, BaseRequest[Any]]], root: Path, engine: A
     runner = Runner(Store(root), LIMIT, 0, lambda *_: None, engine or LocalEngine())
     for spec, request in pairs:
         model = models.setdefault(spec, create_model(parse_spec(spec), offline=True))
-        if isinstance(request, TextRequest | ScoreTexts):
+        if isinstance(request, ArrayRequest | ScoreTexts):
             runner.run(request, model)  # type: ignore[call-overload]
         else:
             runner.run(request, model, dataset)  # type: ignore[call-overload]
@@ -248,7 +243,7 @@ class Backwards(LocalEngine):
     ) -> Iterator[ImageAnswers]:
         yield from reversed([*super().answer_images(sent(request), model, dataset, indices)])
 
-    def answer_texts(self, request: TextRequest[Any], model: Model) -> Any:
+    def answer_texts(self, request: ArrayRequest[Any], model: Model) -> Any:
         return super().answer_texts(sent(request), model)
 
     def answer_requests(self, batch: Any, model: Any, dataset: Dataset | None, numbers: Sequence[int]) -> Iterator[Any]:
@@ -260,7 +255,7 @@ def sent(request: Any) -> Any:
 
 
 def test_the_order_in_which_an_engine_answers_changes_no_byte(tmp_path: Path) -> None:
-    pairs = [REQUESTS[kind] for kind in (EncodeImages, Generate, GenerateByImage)]
+    pairs = [REQUESTS[kind] for kind in (EncodeImages, Generate)]
     run_all(pairs, tmp_path / "here")
     run_all(pairs, tmp_path / "there", Backwards())
     assert contents(tmp_path / "here") == contents(tmp_path / "there")
@@ -280,7 +275,7 @@ def first_answer(request: Any, model: Any) -> object:
     engine, dataset = LocalEngine(), open_toybox("sample")
     if isinstance(request, ImageRequest):
         return next(engine.answer_images(request, model, dataset, [0]))
-    if isinstance(request, TextRequest):
+    if isinstance(request, ArrayRequest):
         return engine.answer_texts(request, model)
     if isinstance(request, ScoreTexts):
         return next(engine.score_texts(request, model, [0]))

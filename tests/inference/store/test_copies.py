@@ -135,14 +135,16 @@ def test_responses_are_united_in_any_order(one: dict[int, int], other: dict[int,
             stores.append(Path(location) / str(number))
             with entry_of(stores[-1], 0).lock_for_writing() as writer:
                 for request, tokens in replies.items():
-                    responses.append(writer, request, Answer(f"response {request}", (), True, usage=Usage(tokens, 1)))
+                    responses.append(
+                        writer, str(request), Answer(f"response {request}", (), True, usage=Usage(tokens, 1))
+                    )
         forward, backward = Path(location) / "forward", Path(location) / "backward"
         for into, order in ((forward, stores * 2), (backward, stores[::-1])):
             for store in order:
                 merge_store(into, store)
         assert contents(forward) == contents(backward)
         found = responses.read_stored(entry_of(forward, 0))
-        assert {index: reply.text for index, (reply, _) in found.items()} == {
+        assert {int(index): reply.text for index, (reply, _) in found.items()} == {
             index: f"response {index}" for index in {*one, *other}
         }
 

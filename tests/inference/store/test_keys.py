@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from eyechart.data.dataset.dataset import Dataset, Row
 from eyechart.data.index.file_index import whole_file_source
 from eyechart.inference.requests.row_requests import Classify, ClassWeights, EncodeImages, ImageRequest
-from eyechart.inference.requests.text_requests import Generate, RequestTemplate
 from eyechart.inference.store.entries import Key
 from eyechart.inference.store.keys import request_key
 from eyechart.models.types import Identity
@@ -43,8 +42,6 @@ keys = st.builds(
     prompts=words,
     decoding=facts,
     batch_size=st.integers(0, 3),
-    limit=st.none() | st.integers(1, 3),
-    seed=st.integers(0, 3),
 )
 SOME_KEY, OTHER_KEY = (
     Key(
@@ -66,8 +63,6 @@ SOME_KEY, OTHER_KEY = (
         prompts=text,
         decoding={"a": number},
         batch_size=number,
-        limit=number,
-        seed=number,
     )
     for text, number in (("a", 1), ("b", 2))
 )
@@ -197,49 +192,3 @@ def weights_key(request: ClassWeights) -> Key:
 
 def rendered(wording: ClassWeights) -> list[list[str]]:
     return [[template.replace("{c}", name) for template in wording.templates] for name in wording.names]
-
-
-SCHEMA = {"type": "object"}
-PUT = Generate("closed_world", tuple(RequestTemplate((row, "Which?"), 16) for row in range(4)))
-
-
-def worded(put: Generate = PUT, dataset: Dataset = SPLIT, limit: int | None = None, seed: int = 0) -> str:
-    return request_key(replace(put, limit=limit, seed=seed), Model(), dataset).digest  # type: ignore[arg-type]
-
-
-def with_question(**facts: Any) -> Generate:
-    return replace(PUT, requests=(*PUT.requests[:3], replace(PUT.requests[3], **facts)))
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        lambda: worded(replace(PUT, name="open_world")),
-        lambda: worded(replace(PUT, epoch=1)),
-        lambda: worded(replace(PUT, requests=PUT.requests[::-1])),
-        lambda: worded(with_question(parts=(3, "Which one?"))),
-        lambda: worded(with_question(parts=("Which?", 3))),
-        lambda: worded(with_question(parts=(2, "Which?"))),
-        lambda: worded(with_question(max_tokens=17)),
-        lambda: worded(with_question(schema=SCHEMA)),
-        lambda: worded(limit=4),
-        lambda: worded(seed=1),
-        lambda: worded(dataset=with_row(sha256="other bytes")),
-        lambda: worded(dataset=replace(SPLIT, upright=False)),
-    ],
-)
-def test_every_part_of_a_question_in_words_is_in_its_key(other: Callable[[], str]) -> None:
-    assert other() != worded()
-
-
-pieces = st.lists(st.sampled_from(["a", "b", "ab", 0, 1]), max_size=3).map(tuple)
-asked = st.lists(
-    st.builds(RequestTemplate, pieces, st.integers(1, 2), st.sampled_from([None, SCHEMA])), max_size=3
-).map(tuple)
-
-
-@given(asked, asked)
-def test_the_key_tells_every_two_lists_of_questions_apart(
-    one: tuple[RequestTemplate, ...], other: tuple[RequestTemplate, ...]
-) -> None:
-    assert (worded(replace(PUT, requests=one)) == worded(replace(PUT, requests=other))) == (one == other)

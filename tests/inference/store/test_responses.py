@@ -11,7 +11,7 @@ import pytest
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import StoreError
-from eyechart.inference.requests.text_requests import FilledPrompt, FillPrompts
+from eyechart.inference.requests.text_requests import Generate, TextRequest
 from eyechart.inference.runner.runner import Runner
 from eyechart.inference.store import responses
 from eyechart.inference.store.entries import Key, Store, StoreEntry, Writer
@@ -34,11 +34,8 @@ class Library:
     root: Path
     dataset: Dataset
 
-    def asked(self, indices: Sequence[int]) -> FillPrompts:
-        prompts = tuple((f"prompt {number}", f"question {number}", 16) for number in range(2))
-        return FillPrompts(
-            "pairs", prompts, ("cat",), tuple(FilledPrompt(index % 2, index // 2, 0) for index in indices)
-        )
+    def asked(self, indices: Sequence[int]) -> Generate:
+        return Generate(tuple(TextRequest((index // 2, f"question {index % 2}"), 16) for index in indices))
 
     def key(self, model: Any) -> Key:
         return request_key(self.asked([0]), model, self.dataset)
@@ -308,8 +305,8 @@ def test_a_budget_is_told_what_others_asked(library: Library, talker: Any) -> No
     model.on_cached_usage = lambda *how: model.told.append(how)
     for some in ([0], [4]):
         library.ask(model, some)
-    digest, took = library.key(model).digest, Usage(10, 4, 2)
-    assert model.told == [(digest, Usage(40, 16, 8), ()), (digest, Usage(40, 16, 8), [took] * 4)]
+    first, second = (library.asked([index]).requests[0].id(library.dataset.selected_digests) for index in (0, 4))
+    assert model.told == [({first: Usage(10, 4, 2)},), ({},), ({second: Usage()},)]
 
 
 def test_a_disk_that_is_full_while_tidying_loses_nothing(
@@ -344,13 +341,18 @@ def entry(tmp_path: Path) -> StoreEntry:
 def keep(entry: StoreEntry, order: list[int]) -> None:
     with entry.lock_for_writing() as writer:
         for index in order:
-            responses.append(writer, index, SAID[index])
-        responses.seal(writer, len(order))
+            responses.append(writer, f"request {index}", SAID[index])
+        responses.compact(writer, responses.read_stored(writer))
+
+
+def read(entry: StoreEntry) -> Responses:
+    stored = responses.read_stored(entry)
+    return responses.select(stored, sorted(stored), entry, 0)
 
 
 def test_responses_are_read_as_they_were_written(entry: StoreEntry) -> None:
     keep(entry, [0, 1, 2, 3])
-    found = responses.load(entry)
+    found = read(entry)
     assert found.responses == tuple(Response(each.text, each.tokens, each.finished, each.error) for each in SAID)
     assert found.usage == Usage(101, 64, 4)
 
@@ -359,35 +361,19 @@ def test_responses_are_stored_in_the_order_of_their_requests(entry: StoreEntry, 
     other = Store(tmp_path / "other").entry(entry.key)
     keep(entry, [0, 1, 2, 3])
     keep(other, [3, 1, 0, 2])
-    assert responses.load(entry).responses == responses.load(other).responses
-    assert responses.load(entry).path.read_bytes() == responses.load(other).path.read_bytes()
+    assert read(entry).responses == read(other).responses
+    assert (entry.folder / "00000.part").read_bytes() == (other.folder / "00000.part").read_bytes()
 
 
 def test_an_entry_without_responses_is_stored(entry: StoreEntry) -> None:
     keep(entry, [])
-    assert (responses.load(entry).responses, responses.load(entry).usage) == ((), Usage())
+    assert (read(entry).responses, read(entry).usage) == ((), Usage())
 
 
 def test_what_no_file_can_hold_is_replaced(entry: StoreEntry) -> None:
     with entry.lock_for_writing() as writer:
-        kept, _ = responses.append(writer, 0, Answer("half \ud83d of a cat \U0001f408", (), True, error="at \udc00"))
-        responses.seal(writer, 1)
-    assert responses.load(entry).responses == (kept,)
+        kept, _ = responses.append(
+            writer, "request 0", Answer("half \ud83d of a cat \U0001f408", (), True, error="at \udc00")
+        )
+    assert read(entry).responses == (kept,)
     assert kept.text == "half \ufffd of a cat \U0001f408"
-
-
-def test_changed_responses_are_refused(entry: StoreEntry) -> None:
-    keep(entry, [0, 1, 2, 3])
-    path = entry.folder / responses.RESPONSES_FILE
-    path.write_bytes(path.read_bytes().replace(b"a cat", b"a dog"))
-    with pytest.raises(StoreError, match=r"replies.jsonl are damaged \(its sha256 is .*Delete the folder"):
-        responses.load(entry)
-
-
-@pytest.mark.parametrize("content", [None, b"", b"[1,2]\n", b"[1,0,0]\n[1,0"])
-def test_a_lost_count_of_tokens_is_told_like_any_damage(entry: StoreEntry, content: bytes | None) -> None:
-    keep(entry, [0, 1, 2, 3])
-    path = entry.folder / responses.USAGE_FILE
-    path.unlink() if content is None else path.write_bytes(content)
-    with pytest.raises(StoreError, match=r"usage.jsonl are damaged .*Delete the folder"):
-        responses.load(entry)

@@ -11,7 +11,7 @@ import pytest
 import eyechart
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import ModelError, SpecError
-from eyechart.inference.requests.text_requests import GenerateByImage, RequestTemplate
+from eyechart.inference.requests.text_requests import Generate, TextRequest
 from eyechart.inference.runner.runner import Runner
 from eyechart.inference.store.entries import Store
 from eyechart.inference.store.responses import Response
@@ -41,7 +41,7 @@ def ask(pictures: Callable[..., Dataset], tmp_path: Path) -> Callable[..., Respo
 
     def ask(model: HfGenerator, max_tokens: int = 40) -> Response:
         runner = Runner(Store(tmp_path / "store"), None, 0, lambda *_: None)
-        batch = GenerateByImage("mcq", (RequestTemplate((0, MAKER["question"]()), max_tokens),))
+        batch = Generate((TextRequest((0, MAKER["question"]()), max_tokens),))
         first, again = (runner.run(batch, model, pictures([0])).responses for _ in range(2))
         assert first == again
         return first[0]

@@ -12,7 +12,7 @@ from PIL import Image
 
 from eyechart.errors import RequestError
 from eyechart.inference.engines.local import LocalEngine
-from eyechart.inference.requests.text_requests import ChooseAnswers
+from eyechart.inference.requests.text_requests import Generate, TextRequest
 from eyechart.models.generation import generate_all
 from eyechart.models.hf.generator import HfGenerator
 from eyechart.models.hf.preparation import BATCHES_AHEAD
@@ -70,7 +70,7 @@ def test_a_choice_for_a_text_that_cannot_be_read_is_an_error_of_its_own(tiny_cha
     model = ours(tiny_chat("fast_vlm"))
 
     def chosen(*texts: str) -> list[Answer]:
-        batch = ChooseAnswers("extraction", texts, tuple(CHOICES), 8)
+        batch = Generate(tuple(TextRequest((text,), 8, tuple(CHOICES)) for text in texts))
         answers = dict(LocalEngine().answer_requests(batch, model, None, range(len(texts))))
         return [answers[number] for number in range(len(texts))]
 

@@ -166,8 +166,8 @@ def test_a_budget_stops_before_it_is_overdrawn(asking: Asking, concurrency: int,
 
 def test_a_budget_covers_what_earlier_runs_paid(asking: Asking) -> None:
     model = asking(budget_tokens=1050, concurrency=1)
-    for question in ("b", "b", "c"):
-        model.on_cached_usage(question, Usage(300, 0, 50))
+    for ids in ("abcd", "cdef", "g"):
+        model.on_cached_usage(dict.fromkeys(ids, Usage(90, 0, 10)))
     found = generate_all(model, ask(*map(str, range(9))), 8)
     assert (sum(not answer.error for answer in found), model.session_usage) == (3, Usage(270, 0, 30))
     assert "1,000 tokens of 1,050, kept answers of earlier runs included" in found[-1].error

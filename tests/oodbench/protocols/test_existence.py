@@ -241,14 +241,27 @@ def repainted(world: Any) -> Any:
     return replace(dataset, index=(*dataset.index[:-1], structs.replace(dataset.index[-1], sha256="another")))
 
 
-@pytest.mark.parametrize("what", sorted({*CHANGES} - {"picture"}))
-def test_whatever_may_change_an_answer_asks_again(
+@pytest.mark.parametrize("what", ["image", "tokens"])
+def test_whatever_may_change_every_answer_asks_all_again(
     pair_world: Any, talker: Any, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     first, second = talker(lambda *_: "Yes"), talker(lambda *_: "Yes")
     Existence().predict(pair_world.sit(first))
     Existence().predict(pair_world.sit(second, **CHANGES[what](pair_world, monkeypatch)))
     assert len(first.asked) == len(second.asked) == 12
+
+
+@pytest.mark.parametrize("what", ["limit", "names", "prompt", "seed"])
+def test_only_requests_that_are_new_are_sent(
+    pair_world: Any, talker: Any, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    first, second, alone = (talker(lambda *_: "Yes") for _ in range(3))
+    Existence().predict(pair_world.sit(first))
+    changes = CHANGES[what](pair_world, monkeypatch)
+    Existence().predict(pair_world.sit(second, **changes))
+    pair_world = replace(pair_world, store=pair_world.store.with_name("another store"))
+    Existence().predict(pair_world.sit(alone, **changes))
+    assert {*second.asked} == {*alone.asked} - {*first.asked}
 
 
 def test_a_detector_of_another_vocabulary_is_refused(pair_world: Any, detectors: Any) -> None:

@@ -87,11 +87,6 @@ class Exam:
         return Counter(one.content for one, _ in self.server.paid if one.pictures)
 
     @property
-    def replies(self) -> list[bytes]:
-        """The kept replies, whole files alone."""
-        return [content for name, content in self.world.store.items() if name.endswith("replies.jsonl")]
-
-    @property
     def parts(self) -> list[str]:
         """The texts of the replies that are kept in parts."""
         kept = [

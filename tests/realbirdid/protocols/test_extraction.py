@@ -5,12 +5,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from eyechart.errors import ModelError, VocabularyError
 from eyechart.inference.engines.local import CHUNK
-from eyechart.inference.requests.text_requests import ChooseAnswers, choice_schema
+from eyechart.inference.requests.text_requests import choice_schema
 from eyechart.models.types import Answer
 from eyechart.protocol.prompts import Prompt
 from eyechart.realbirdid.protocols.extraction import (
@@ -66,11 +64,12 @@ def test_what_was_asked_is_kept_whatever_the_limit(asked_birds: Any, chooser: An
     assert model.chosen == [["three\n\nWhich?"]]
 
 
-@pytest.mark.parametrize("more", [{"choices": (*CHOICES, "a blue one")}, {"seed": 1}])
-def test_another_question_is_asked_anew(asked_birds: Any, chooser: Any, more: dict[str, Any]) -> None:
+def test_other_choices_are_another_request_and_another_seed_is_not(asked_birds: Any, chooser: Any) -> None:
     extract(asked_birds(chooser()), ["one"])
     model = chooser()
-    extract(asked_birds(model, seed=more.get("seed", 0)), ["one"], more.get("choices", CHOICES))
+    extract(asked_birds(model, seed=1), ["one"])
+    assert model.chosen == []
+    extract(asked_birds(model), ["one"], (*CHOICES, "a blue one"))
     assert len(model.chosen) == 1
 
 
@@ -161,14 +160,6 @@ READ = [
 @pytest.mark.parametrize(("text", "index"), READ)
 def test_a_reply_is_read_as_a_choice(text: str, index: int) -> None:
     assert parse_choice(text, CHOICES) == index
-
-
-@given(st.lists(st.text(), unique=True, max_size=50))
-def test_texts_have_places_of_their_own_that_json_can_hold(texts: list[str]) -> None:
-    printable = tuple(text for text in texts if text.isprintable())
-    indices = ChooseAnswers("extraction", printable, ("one", "two"), 96).ids
-    assert len({*indices}) == len(indices)
-    assert all(0 <= index < 2**60 for index in indices)
 
 
 def test_a_server_is_sent_the_list_as_a_schema(

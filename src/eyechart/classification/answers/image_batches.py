@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any, Literal, get_args
 
 from eyechart.errors import ModelError, SpecError
-from eyechart.inference.requests.text_requests import Generate, RequestTemplate
+from eyechart.inference.requests.text_requests import TextRequest
 from eyechart.inference.store.responses import Response
 from eyechart.parsers import json_answers
 from eyechart.parsers.no_image import says_no_image
@@ -193,7 +193,7 @@ def uses_schema(context: Context) -> bool:
     return enforced
 
 
-def build_requests(context: Context, name: str, prompt: Prompt, text: str, epoch: int = 0) -> Generate:
+def build_requests(context: Context, prompt: Prompt, text: str, epoch: int = 0) -> list[TextRequest]:
     """Return the requests for all images of a split. Raises SpecError for options that cannot be combined."""
     options, dataset = context.options, context.dataset
     if options["parser"] == "mill":
@@ -213,24 +213,27 @@ def build_requests(context: Context, name: str, prompt: Prompt, text: str, epoch
         )
     except ValueError as error:
         raise SpecError(f"{context.flag('images_per_request')}: {error}") from error
-    requests = [
-        RequestTemplate(
+    schemas = {len(rows): answer_schema(len(rows)) if by_schema else None for rows in batches}
+    return [
+        TextRequest(
             request_parts(text, rows, options["prompt_order"]),
             context.token_limit(TOKENS_AROUND + TOKENS_AN_IMAGE * len(rows)),
-            answer_schema(len(rows)) if by_schema else None,
+            schemas[len(rows)],
+            epoch,
         )
         for rows in batches
     ]
-    return Generate(name, tuple(requests), epoch)
 
 
-def split_by_image(batch: Generate, responses: Sequence[Response], *, json: bool) -> Iterator[ParsedAnswer]:
+def split_by_image(
+    requests: Sequence[TextRequest], responses: Sequence[Response], *, json: bool
+) -> Iterator[ParsedAnswer]:
     """Yield the answer to each image, parsed from the response to its request.
 
     The answer to one image needs no key: it may be the whole text, or the only answer of an object such as
     `{"answer": "zebra"}`. An answer that there is no image is unparsed.
     """
-    for number, (request, response) in enumerate(zip(batch.requests, responses, strict=True)):
+    for number, (request, response) in enumerate(zip(requests, responses, strict=True)):
         keys = answer_keys(len(request.images))
         parsed = json_answers.parse(response.text, keys) if json else None
         text = remove_thinking(response.text) if response.finished else read_complete_name(response.text)

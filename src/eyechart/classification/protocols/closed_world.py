@@ -127,15 +127,14 @@ def _ask_and_parse(context: Context, epoch: int) -> tuple[Prompt, AnswerCollecto
     answer = context.options["answer"]
     own = closed_world_prompt(answer, structured=context.options["structured_output"] == "enforced")
     prompt = context.select_prompt(own)
-    batch = build_requests(
+    requests = build_requests(
         context,
-        "closed_world",
         prompt,
         prompt.fill(class_list=format_class_list(context.candidate_names, answer)),
         epoch,
     )
-    responses, collector = ask(context, batch), AnswerCollector(len(context.dataset))
-    for parsed in split_by_image(batch, responses.responses, json=_is_json(context, prompt)):
+    responses, collector = ask(context, requests), AnswerCollector(len(context.dataset))
+    for parsed in split_by_image(requests, responses.responses, json=_is_json(context, prompt)):
         collect(context, collector, parsed)
     return prompt, collector, responses.usage
 

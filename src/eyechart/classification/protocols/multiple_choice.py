@@ -25,7 +25,7 @@ from eyechart.classification.protocols.text_options import (
 )
 from eyechart.classification.text_answers import AnswerCollector
 from eyechart.errors import DataError
-from eyechart.inference.requests.text_requests import Generate, RequestTemplate
+from eyechart.inference.requests.text_requests import TextRequest
 from eyechart.parsers import compat, letter
 from eyechart.parsers.truncation import read_complete_letter
 from eyechart.protocol.ask import ask
@@ -240,7 +240,7 @@ class MillMCQ(Protocol[ClassPredictions]):
                 for row, label in enumerate(context.labels)
                 if label >= 0
             }
-        return _ask_for_letters(context, drawn, "mcq", get_prompt(MILL))
+        return _ask_for_letters(context, drawn, get_prompt(MILL))
 
 
 @contextmanager
@@ -252,11 +252,9 @@ def _name_split_in_errors(context: Context) -> Iterator[None]:
         raise DataError(f"{context.dataset.benchmark}/{context.dataset.split}: {error}") from error
 
 
-def _ask_for_letters(
-    context: Context, drawn: Mapping[int, AnswerOptions], name: str, prompt: Prompt
-) -> ClassPredictions:
+def _ask_for_letters(context: Context, drawn: Mapping[int, AnswerOptions], prompt: Prompt) -> ClassPredictions:
     """Request a letter for every image with options, and return the classes of the letters."""
-    responses = ask(context, Generate(name, tuple(_letter_requests(context, drawn, prompt))))
+    responses = ask(context, [*_letter_requests(context, drawn, prompt)])
     collector = AnswerCollector(len(context.dataset))
     for number, ((row, options), response) in enumerate(zip(drawn.items(), responses.responses, strict=True)):
         collector.set_position(row, number, 0)
@@ -280,19 +278,16 @@ def _ask_for_letters(
     return collector.to_predictions(context, responses.usage, variant, details=details)
 
 
-def _letter_requests(context: Context, drawn: Mapping[int, AnswerOptions], prompt: Prompt) -> Iterator[RequestTemplate]:
+def _letter_requests(context: Context, drawn: Mapping[int, AnswerOptions], prompt: Prompt) -> Iterator[TextRequest]:
     """Yield the request for a letter of every image with options."""
     for row, options in drawn.items():
         text = prompt.fill(dynamic_choices=options.to_text(context.names))
-        yield RequestTemplate((row, text), context.token_limit(TOKENS))
+        yield TextRequest((row, text), context.token_limit(TOKENS))
 
 
-def _ask_by_image(context: Context, epochs: Iterable[Mapping[int, AnswerOptions]], name: str, prompt: Prompt) -> None:
+def _ask_by_image(context: Context, epochs: Iterable[Mapping[int, AnswerOptions]], prompt: Prompt) -> None:
     """Request the letters of all epochs at once, so that a model may read once what requests about an image share."""
-    ask(
-        context,
-        Generate(name, tuple(request for drawn in epochs for request in _letter_requests(context, drawn, prompt))),
-    )
+    ask(context, [request for drawn in epochs for request in _letter_requests(context, drawn, prompt)])
 
 
 def _parse_letter(context: Context, text: str, options: AnswerOptions) -> tuple[int, int]:
@@ -336,8 +331,8 @@ class MultipleChoice(Protocol[EpochPredictions]):
         near = hard_distractors(context)
         drawn = [_draw_all_options(context, near, repeat) for repeat in range(int(context.options["epochs"]))]
         if len(drawn) > 1:
-            _ask_by_image(context, drawn, self.name, prompt)
-        epochs = tuple(_ask_for_letters(context, options, self.name, prompt) for options in drawn)
+            _ask_by_image(context, drawn, prompt)
+        epochs = tuple(_ask_for_letters(context, options, prompt) for options in drawn)
         return EpochPredictions(epochs, {"acc1": "mc_acc"}, Targets.from_context(context))
 
 

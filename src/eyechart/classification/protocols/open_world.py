@@ -47,10 +47,10 @@ class OpenWorld(Protocol[ClassPredictions]):
         own = get_prompt("open_world")
         prompt = context.select_prompt(own if uses_schema else own.alternative("json"))
         json = uses_schema or prompt.format == "json"
-        batch = build_requests(context, "open_world", prompt, prompt.text)
-        responses, collector = ask(context, batch), AnswerCollector(len(context.dataset))
+        requests = build_requests(context, prompt, prompt.text)
+        responses, collector = ask(context, requests), AnswerCollector(len(context.dataset))
         lenient, strict = [""] * collector.size, [""] * collector.size
-        for parsed in split_by_image(batch, responses.responses, json=json):
+        for parsed in split_by_image(requests, responses.responses, json=json):
             collector.set_position(parsed.row, parsed.request, parsed.position)
             text = parsed.strict if context.options["parser"] == "strict" else parsed.lenient
             collector.completions[parsed.row] = parsed.completion if text is None else text

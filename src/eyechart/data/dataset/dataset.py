@@ -86,6 +86,11 @@ class Dataset:
         """The numbers of the selected rows, ascending."""
         return self.rows or tuple(range(len(self.index)))
 
+    @property
+    def selected_digests(self) -> tuple[str, ...]:
+        """The sha256 of the bytes of each selected image."""
+        return tuple(self.index[row].sha256 for row in self.selected)
+
     @cached_property
     def keys(self) -> tuple[str, ...]:
         """The keys of the selected samples, in order."""

@@ -7,8 +7,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.inference.requests.row_requests import ImageRequest, ScoreTexts, TextRequest
-from eyechart.inference.requests.text_requests import RequestBatch
+from eyechart.inference.requests.row_requests import ArrayRequest, ImageRequest, ScoreTexts
+from eyechart.inference.requests.text_requests import Generate
 from eyechart.models.types import Answer, Floats, Generator, Model, Scorer, Usage
 
 
@@ -37,22 +37,22 @@ class Engine(Protocol):
     ) -> Iterator[ImageAnswers]:
         """Yield the answers about the images at some indices, batch by batch; every index is yielded once."""
 
-    def answer_texts(self, request: TextRequest[Any], model: Model) -> Floats:
+    def answer_texts(self, request: ArrayRequest[Any], model: Model) -> Floats:
         """Return the answer to a request about texts, of shape (rows, d)."""
 
     def score_texts(self, request: ScoreTexts, model: Scorer, numbers: Sequence[int]) -> Iterator[ImageAnswers]:
         """Yield the rows of the texts with some numbers, batch by batch; every number is yielded once."""
 
     def answer_requests(
-        self, batch: RequestBatch, model: Generator, dataset: Dataset | None, numbers: Sequence[int]
+        self, batch: Generate, model: Generator, dataset: Dataset | None, numbers: Sequence[int]
     ) -> Iterator[tuple[int, Answer]]:
-        """Yield the answers to the templates with some numbers; every number is yielded once.
+        """Yield the answers to the requests with some numbers; every number is yielded once.
 
         An error with `retry` is not stored, so that the next run sends the request again.
         """
 
-    def charge_budget(self, model: Generator, key: str, total: Usage, usages: Sequence[Usage]) -> None:
-        """Tell a model with a budget the token usage of cached responses under a key; it counts each key once."""
+    def charge_budget(self, model: Generator, usages: Mapping[str, Usage]) -> None:
+        """Tell a model with a budget the token usage of stored responses, by the ids of their requests."""
 
     def release(self, model: Model) -> None:
         """End what works for a model elsewhere, before the model is closed."""

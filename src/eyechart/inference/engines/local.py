@@ -4,7 +4,7 @@ Images are read and decoded while the model works.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Generator as Stream
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing, nullcontext
@@ -23,6 +23,7 @@ from eyechart.inference.engines.preparation.prepare import Prepared, batches, pr
 from eyechart.inference.requests.class_weights import class_weights
 from eyechart.inference.requests.image_bytes import THREADS, image_name, load_request
 from eyechart.inference.requests.row_requests import (
+    ArrayRequest,
     BaseRequest,
     BestChoice,
     ChoiceRequest,
@@ -35,9 +36,8 @@ from eyechart.inference.requests.row_requests import (
     Match,
     ScoreChoices,
     ScoreTexts,
-    TextRequest,
 )
-from eyechart.inference.requests.text_requests import ChooseAnswers, RequestBatch
+from eyechart.inference.requests.text_requests import Generate
 from eyechart.models.runtime.torch_runtime import out_of_memory
 from eyechart.models.runtime.tracing import span, spans
 from eyechart.models.types import (
@@ -89,7 +89,7 @@ class LocalEngine:
             return processes.prefetch(dataset, indices, model.batch_size)
         return prefetch_images(dataset, indices, model.batch_size, prepare)
 
-    def answer_texts(self, request: TextRequest[Any], model: Model) -> Floats:
+    def answer_texts(self, request: ArrayRequest[Any], model: Model) -> Floats:
         """Return the answer to a request about texts, of shape (rows, d)."""
         with self.turn, span("forward", texts=type(request).__name__):
             match request, model:
@@ -116,16 +116,16 @@ class LocalEngine:
             yield scored
 
     def answer_requests(
-        self, batch: RequestBatch, model: Generator, dataset: Dataset | None, numbers: Sequence[int]
+        self, batch: Generate, model: Generator, dataset: Dataset | None, numbers: Sequence[int]
     ) -> Iterator[tuple[int, Answer]]:
-        """Yield the answers to the templates with some numbers, in groups that a model can answer in one call."""
+        """Yield the answers to the requests with some numbers, in groups that a model can answer in one call."""
         for group in batch.group_by_settings(numbers):
             with self.turn:
                 yield from spans("forward", _generate_group(batch, model, dataset, group))
 
-    def charge_budget(self, model: Generator, key: str, total: Usage, usages: Sequence[Usage]) -> None:
-        """Tell a model with a budget the token usage of cached responses under a key."""
-        model.on_cached_usage(key, total, usages)
+    def charge_budget(self, model: Generator, usages: Mapping[str, Usage]) -> None:
+        """Tell a model with a budget the token usage of stored responses, by the ids of their requests."""
+        model.on_cached_usage(usages)
 
     def release(self, model: Model) -> None:
         """End the processes that prepare images for a model."""
@@ -136,11 +136,11 @@ class LocalEngine:
         self.feeds.close()
 
 
-def unsupported(request: BaseRequest[Any], model: Model) -> ModelError:
+def unsupported(request: BaseRequest[Any], model: Model, capability: str = "") -> ModelError:
     """Return the error for a model without the capability that a request needs."""
     return ModelError(
         f"{model.identity.name} cannot answer {type(request).__name__}. Expected a model with the capability "
-        f"{request.capability}."
+        f"{capability or request.capability}."
     )
 
 
@@ -269,9 +269,9 @@ class _OOMBackoff:
 
 
 def _generate_group(
-    batch: RequestBatch, model: Generator, dataset: Dataset | None, numbers: Sequence[int]
+    batch: Generate, model: Generator, dataset: Dataset | None, numbers: Sequence[int]
 ) -> Stream[tuple[int, Answer]]:
-    """Yield the answers to templates with equal settings.
+    """Yield the answers to requests with equal settings.
 
     A request whose image cannot be read is not sent; its answer is an error.
     """
@@ -286,17 +286,16 @@ def _generate_group(
             else:
                 unreadable.append((number, Answer("", (), False, error=str(request), retry=True)))
 
-    max_tokens, schema = batch.templates[numbers[0]].settings
+    max_tokens, form = batch.requests[numbers[0]].settings
     with closing(stream()) as requests:
-        match batch, model:
-            case ChooseAnswers(), Scorer() as scorer:
-                answers = choose(scorer, requests, batch.choices)
-            case ChooseAnswers(), _:
-                raise unsupported(batch, model)
-            case _, Generator():
-                answers = model.generate(requests, max_tokens, schema)
-            case _:
-                raise unsupported(batch, model)
+        if not isinstance(model, Generator):
+            raise unsupported(batch, model)
+        if not isinstance(form, tuple):
+            answers = model.generate(requests, max_tokens, form)
+        elif isinstance(model, Scorer):
+            answers = choose(model, requests, form)
+        else:
+            raise unsupported(batch, model, "scorer")
         try:
             for position, answer in _check_one_per_request(answers, sent, model.identity.name):
                 yield sent[position], answer
@@ -347,16 +346,16 @@ def _check_one_per_request(
 
 
 def _prefetch_requests(
-    batch: RequestBatch, dataset: Dataset | None, numbers: Sequence[int]
+    batch: Generate, dataset: Dataset | None, numbers: Sequence[int]
 ) -> Iterator[tuple[int, Request | ImageError]]:
     """Yield requests with their images, or the error of an image, read and decoded in threads ahead of the model."""
     with ThreadPoolExecutor(THREADS) as readers:
         left = iter(numbers)
 
         def submit(some: Iterable[int]) -> Iterator[tuple[int, Future[Request | ImageError]]]:
-            yield from ((number, readers.submit(load_request, dataset, batch.templates[number])) for number in some)
+            yield from ((number, readers.submit(load_request, dataset, batch.requests[number])) for number in some)
 
-        most = max((len(batch.templates[number].images) for number in numbers), default=1)
+        most = max((len(batch.requests[number].images) for number in numbers), default=1)
         waiting = deque(submit(islice(left, max(1, IMAGES_AHEAD // max(1, most)))))
         try:
             while waiting:

@@ -4,7 +4,7 @@ This process alone reads and writes the store. Models on servers, and models tha
 process. Threads may share an engine: those that ask one model take turns.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Lock, get_ident
 from typing import Any, Protocol
@@ -17,8 +17,8 @@ from eyechart.inference.engines.interface import ImageAnswers
 from eyechart.inference.engines.local import LocalEngine
 from eyechart.inference.engines.work_units import Job, Received, WorkUnit, cut
 from eyechart.inference.requests.image_bytes import image_name
-from eyechart.inference.requests.row_requests import ImageRequest, ScoreTexts, TextRequest
-from eyechart.inference.requests.text_requests import RequestBatch
+from eyechart.inference.requests.row_requests import ArrayRequest, ImageRequest, ScoreTexts
+from eyechart.inference.requests.text_requests import Generate
 from eyechart.models.registry import find_backend
 from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Answer, Floats, Generator, Identity, Model, Scorer, Usage
@@ -167,7 +167,7 @@ class PoolEngine:
         for part in parts:
             yield _as_image_answers(part, lambda index: f"{image_name(dataset, index)}: ")
 
-    def answer_texts(self, request: TextRequest[Any], model: Model) -> Floats:
+    def answer_texts(self, request: ArrayRequest[Any], model: Model) -> Floats:
         """Return the answer to a request about texts, of shape (rows, d)."""
         (part,) = self.answer(
             Job(request, None),
@@ -191,9 +191,9 @@ class PoolEngine:
             yield _as_image_answers(part, lambda _: "")
 
     def answer_requests(
-        self, batch: RequestBatch, model: Generator, dataset: Dataset | None, numbers: Sequence[int]
+        self, batch: Generate, model: Generator, dataset: Dataset | None, numbers: Sequence[int]
     ) -> Iterator[tuple[int, Answer]]:
-        """Yield the answers to the templates with some numbers."""
+        """Yield the answers to the requests with some numbers."""
         parts = self.answer(
             Job(batch, dataset),
             model,
@@ -203,9 +203,9 @@ class PoolEngine:
         for part in parts:
             yield from _as_answers(part) if isinstance(part, Received) else (part,)
 
-    def charge_budget(self, model: Generator, key: str, total: Usage, usages: Sequence[Usage]) -> None:
-        """Tell a model with a budget the token usage of cached responses under a key."""
-        self.local.charge_budget(model, key, total, usages)
+    def charge_budget(self, model: Generator, usages: Mapping[str, Usage]) -> None:
+        """Tell a model with a budget the token usage of stored responses, by the ids of their requests."""
+        self.local.charge_budget(model, usages)
 
     def release(self, model: Model) -> None:
         """End the processes of a model."""
@@ -219,7 +219,7 @@ class PoolEngine:
         self.pools.close()
 
 
-def _cut_requests(batch: RequestBatch, numbers: Sequence[int], batch_size: int, workers: int) -> list[WorkUnit]:
+def _cut_requests(batch: Generate, numbers: Sequence[int], batch_size: int, workers: int) -> list[WorkUnit]:
     """Cut requests into work units of whole batches with equal settings."""
     size = -(-REQUESTS // batch_size) * batch_size
     return [work_unit for group in batch.group_by_settings(numbers) for work_unit in cut(group, size, workers)]

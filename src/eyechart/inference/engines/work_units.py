@@ -13,8 +13,8 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.inference.engines.local import LocalEngine
-from eyechart.inference.requests.row_requests import BaseRequest, ImageRequest, ScoreTexts, TextRequest
-from eyechart.inference.requests.text_requests import RequestBatch
+from eyechart.inference.requests.row_requests import ArrayRequest, BaseRequest, ImageRequest, ScoreTexts
+from eyechart.inference.requests.text_requests import Generate
 
 MAX_LOSSES = 3  # workers that a work unit may lose before it is divided
 IN_FLIGHT = 2  # work units of a worker: it reads the images of the second while the model works on the first
@@ -152,7 +152,7 @@ def answer_work_unit(
 ) -> Iterator[tuple[tuple[int, ...], Any]]:
     """Yield the numbers of images, texts or requests with their answer, as the engine yields it."""
     request = job.request
-    if isinstance(request, TextRequest):
+    if isinstance(request, ArrayRequest):
         yield tuple(numbers), engine.answer_texts(request, model)
     elif isinstance(request, ImageRequest):
         assert images is not None
@@ -164,6 +164,6 @@ def answer_work_unit(
         for part in engine.score_texts(request, model, numbers):
             yield (*part.indices, *part.errors), part
     else:
-        assert isinstance(request, RequestBatch)
+        assert isinstance(request, Generate)
         for number, answer in engine.answer_requests(request, model, job.dataset, numbers):
             yield (number,), answer

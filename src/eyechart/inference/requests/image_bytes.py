@@ -10,7 +10,7 @@ from PIL import Image
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.images import decode_image
 from eyechart.errors import ImageError
-from eyechart.inference.requests.text_requests import RequestTemplate
+from eyechart.inference.requests.text_requests import TextRequest
 from eyechart.models.runtime.device import count_processors
 from eyechart.models.runtime.tracing import span
 from eyechart.models.types import Request
@@ -48,7 +48,7 @@ def image_name(dataset: Dataset, index: int) -> str:
     return f"{dataset.benchmark}/{dataset.split}: {dataset.keys[index]}"
 
 
-def load_request(dataset: Dataset | None, template: RequestTemplate) -> Request | ImageError:
+def load_request(dataset: Dataset | None, template: TextRequest) -> Request | ImageError:
     """Return a request with its images, and with the bytes they were decoded from for a model on a server.
 
     Returns the error of an image that cannot be read.

@@ -7,8 +7,8 @@ question cannot differ. `engines.local` calls the models.
 There are four groups of requests:
 - `ImageRequest`: one row of numbers for each image of a data set
 - `ScoreTexts`: one row of numbers for each of many texts, stored text by text
-- `TextRequest`: rows of numbers that depend on the model and on texts alone
-- `request_batches.RequestBatch`: one text for each of many request templates
+- `ArrayRequest`: rows of numbers that depend on the model and on texts alone
+- `text_requests.Generate`: one text for each of many requests
 """
 
 from abc import ABC, abstractmethod
@@ -16,11 +16,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import msgspec
 
-from eyechart.data.dataset.limits import Limit
 from eyechart.inference.requests.class_weights import fill_templates
 from eyechart.models.types import (
     Classifier,
@@ -35,7 +34,6 @@ from eyechart.models.types import (
 
 ModelT = TypeVar("ModelT", bound=Model)
 ID_DIGITS = 15  # hexadecimal digits of a sha256 that make an id: JSON can hold such an integer
-DataScope = Literal["split", "selection", "none"]
 
 
 class KeyFields(msgspec.Struct, frozen=True):
@@ -44,8 +42,6 @@ class KeyFields(msgspec.Struct, frozen=True):
     kind: str
     prompts: str = ""
     decoding: Mapping[str, Any] = {}
-    limit: Limit = None
-    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -53,13 +49,17 @@ class BaseRequest(ABC, Generic[ModelT]):
     """What every request has.
 
     `capability` is the interface that a model must have to answer it, by its name in `models.registry.INTERFACES`.
-    `scope` says which images enter the key: those of the whole split, those that are selected, or none. `batched` says
-    whether the model's batch size enters the key.
+    `about_images` says whether the data set and the decoder of its images enter the key, and `batched` whether the
+    model's batch size does.
     """
 
     capability: ClassVar[str]
-    scope: ClassVar[DataScope] = "none"
     batched: ClassVar[bool] = True
+
+    @property
+    def about_images(self) -> bool:
+        """Whether the answers depend on the images of a data set."""
+        return False
 
     @property
     @abstractmethod
@@ -86,8 +86,12 @@ class ImageRequest(BaseRequest[ModelT]):
     With `padded`, the engine fills the last batch up to the model's batch size.
     """
 
-    scope = "split"
     padded: ClassVar[bool] = True
+
+    @property
+    def about_images(self) -> bool:
+        """Whether the answers depend on the images of a data set."""
+        return True
 
 
 @dataclass(frozen=True)
@@ -197,12 +201,12 @@ class ScoreTexts(BaseRequest[Scorer]):
 
 
 @dataclass(frozen=True)
-class TextRequest(BaseRequest[ModelT]):
+class ArrayRequest(BaseRequest[ModelT]):
     """A question about texts, or about the model alone, answered by one array of shape (rows, d)."""
 
 
 @dataclass(frozen=True)
-class EncodeTexts(TextRequest[TextEncoder]):
+class EncodeTexts(ArrayRequest[TextEncoder]):
     """The features of each text."""
 
     texts: tuple[str, ...]
@@ -216,7 +220,7 @@ class EncodeTexts(TextRequest[TextEncoder]):
 
 
 @dataclass(frozen=True)
-class ClassWeights(TextRequest[TextEncoder]):
+class ClassWeights(ArrayRequest[TextEncoder]):
     """One unit vector per class name: the normalised mean of the embeddings of its prompts."""
 
     names: tuple[str, ...]
@@ -232,7 +236,7 @@ class ClassWeights(TextRequest[TextEncoder]):
 
 
 @dataclass(frozen=True)
-class LogitScale(TextRequest[Encoder]):
+class LogitScale(ArrayRequest[Encoder]):
     """What the model multiplies cosines with before a softmax, as an array of shape (1, 1)."""
 
     capability = "encoder"

@@ -1,7 +1,7 @@
 """Answers requests once: reads the store, and sends what is missing to an engine."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeVar, overload
 
 from eyechart.data.dataset.dataset import Dataset
@@ -9,8 +9,8 @@ from eyechart.data.dataset.limits import Limit
 from eyechart.errors import SpecError
 from eyechart.inference.engines.interface import Engine
 from eyechart.inference.engines.local import LocalEngine
-from eyechart.inference.requests.row_requests import ImageRequest, ScoreTexts, TextRequest
-from eyechart.inference.requests.text_requests import RequestBatch
+from eyechart.inference.requests.row_requests import ArrayRequest, ImageRequest, ScoreTexts
+from eyechart.inference.requests.text_requests import Generate
 from eyechart.inference.runner.image_rows import CheckWidth, ImageRun, Progress
 from eyechart.inference.runner.text_rows import TextRun
 from eyechart.inference.runner.texts_asked import BatchRun
@@ -29,8 +29,8 @@ class Runner:
     """Where answers are stored, the limit and seed of the session, and the engine that answers what is missing.
 
     `in_blocks` is set if the limit grows while a case runs. `digests` collects the digests of the store's entries that
-    were used, `token_limits` the most tokens of answers that requests allow, and `answer_counts` how many answers of
-    each entry are thinking alone.
+    were used, `token_limits` the most tokens of answers that requests allow, and `answer_counts` whether the answer
+    to each request is thinking alone.
     """
 
     store: Store
@@ -44,10 +44,10 @@ class Runner:
     answer_counts: dict[str, AnswerCounts] = field(default_factory=dict, compare=False)
 
     @property
-    def key_limit(self) -> Limit:
+    def fixed_limit(self) -> Limit:
         """The limit, for requests that depend on which images are asked together.
 
-        Raises SpecError if the limit grows, since a longer run would ask them again.
+        Raises SpecError if the limit grows, since a longer run would ask others.
         """
         if self.in_blocks:
             raise SpecError(
@@ -69,10 +69,10 @@ class Runner:
     def run(self, request: ScoreTexts, model: Scorer) -> CachedArray: ...
 
     @overload
-    def run(self, request: TextRequest[ModelT], model: ModelT) -> Floats: ...
+    def run(self, request: ArrayRequest[ModelT], model: ModelT) -> Floats: ...
 
     @overload
-    def run(self, request: RequestBatch, model: Generator, dataset: Dataset | None = None) -> Responses: ...
+    def run(self, request: Generate, model: Generator, dataset: Dataset | None = None) -> Responses: ...
 
     def run(
         self,
@@ -83,23 +83,22 @@ class Runner:
     ) -> CachedArray | Floats | Responses:
         """Return the answers of a model to a request, from the store as far as they are there.
 
-        Returns for an `ImageRequest` one row per image, for `ScoreTexts` one row per text, for a `TextRequest` an
-        array, and for a `RequestBatch` one response per request. `check_width` raises an error for a number of values
+        Returns for an `ImageRequest` one row per image, for `ScoreTexts` one row per text, for a `ArrayRequest` an
+        array, and for `Generate` one response per request. `check_width` raises an error for a number of values
         per image that the caller cannot use; it is called before the first answers are stored.
         """
         with span("identify"):
             entry = self.store.entry(request_key(request, model, dataset))
         self.digests.add(entry.key.digest)
-        if isinstance(request, TextRequest):
+        if isinstance(request, ArrayRequest):
             return read_or_compute(entry, lambda: self.engine.answer_texts(request, model))
         if isinstance(request, ScoreTexts):
             return TextRun(entry, self.engine, request, model, self.progress).answers()
         if isinstance(request, ImageRequest):
             assert dataset is not None
             return ImageRun(entry, self.engine, request, model, dataset, self.progress, check_width).answers()
-        self.token_limits.update(template.max_tokens for template in request.templates)
-        if dataset and dataset.rows and request.scope == "split":
-            dataset = replace(dataset, rows=())  # such requests name images by their indices in the whole split
-        responses = BatchRun(entry, self.engine, request, model, dataset, self.progress).responses()
-        self.answer_counts[entry.key.digest] = responses.answer_counts
+        self.token_limits.update(text_request.max_tokens for text_request in request.requests)
+        run = BatchRun(entry, self.engine, request, model, dataset, self.progress)
+        responses = run.responses()
+        self.answer_counts.update(zip(run.ids, map(AnswerCounts.of, responses.responses), strict=True))
         return responses

@@ -13,7 +13,7 @@ import filelock
 import msgspec
 
 from eyechart.errors import StoreError
-from eyechart.inference.store import arrays, responses
+from eyechart.inference.store import arrays
 from eyechart.inference.store.entries import DONE
 
 DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -21,10 +21,9 @@ KEY = "key.json"
 
 
 class _SealedFile(msgspec.Struct):
-    """The sha256 of the file of answers, and the number of responses if it has responses; both are written last."""
+    """The sha256 of the file of answers, which is written last."""
 
     sha256: str
-    responses: int = msgspec.field(default=0, name="replies")
 
 
 @dataclass(frozen=True)
@@ -79,26 +78,12 @@ class StoredEntry:
             sealed = msgspec.json.decode((self.folder / DONE).read_bytes(), type=_SealedFile)
         except (OSError, msgspec.DecodeError) as error:
             return f"{DONE} cannot be read ({error})"
-        paths = [
-            self.folder / name
-            for name in (arrays.ANSWERS_FILE, responses.RESPONSES_FILE)
-            if (self.folder / name).is_file()
-        ]
-        if not paths:
+        path = self.folder / arrays.ANSWERS_FILE
+        if not path.is_file():
             return "its answers are missing"
-        with paths[0].open("rb") as file:
+        with path.open("rb") as file:
             digest = file_digest(file, "sha256").hexdigest()
-        if digest != sealed.sha256:
-            return f"{paths[0].name} has the sha256 {digest[:12]}…"
-        counted = self.count_usages() if paths[0].name == responses.RESPONSES_FILE else 0
-        if counted == sealed.responses:
-            return ""
-        return f"{responses.USAGE_FILE} has {counted} lines, not {sealed.responses}"
-
-    def count_usages(self) -> int:
-        """Return the number of responses whose tokens are stored."""
-        path = self.folder / responses.USAGE_FILE
-        return path.read_bytes().count(b"\n") if path.is_file() else 0
+        return "" if digest == sealed.sha256 else f"{path.name} has the sha256 {digest[:12]}…"
 
     def delete(self) -> None:
         """Delete the entry. Raises StoreError if a run holds it."""

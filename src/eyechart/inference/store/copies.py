@@ -18,7 +18,7 @@ import msgspec
 from eyechart.errors import StoreError
 from eyechart.files.atomic import write_atomic
 from eyechart.files.urls import explain_errors, needs_connection, open_url
-from eyechart.inference.store import arrays, responses
+from eyechart.inference.store import arrays
 from eyechart.inference.store.contents import KEY, StoredEntry, list_entries
 from eyechart.inference.store.entries import DONE, Key, Store, Writer, remove_parts
 from eyechart.inference.store.unions import union_with
@@ -106,22 +106,13 @@ def read_done(folder: Path) -> bytes:
 
 def _copy_files(writer: Writer, source: Path) -> None:
     """Copy the files of a sealed entry; the one that says that all are there comes last."""
-    for name in (*answer_files(source), DONE):
+    for name in (arrays.ANSWERS_FILE, DONE):
         with writer.draft(name) as draft:
             shutil.copyfile(source / name, draft)
             with draft.open("rb+") as file:
                 os.fsync(file.fileno())
             draft.replace(writer.folder / name)
     remove_parts(writer.folder)
-
-
-def answer_files(folder: Path) -> list[str]:
-    """Return the names of the files of answers that a sealed entry has."""
-    return [
-        name
-        for name in (arrays.ANSWERS_FILE, responses.USAGE_FILE, responses.RESPONSES_FILE)
-        if (folder / name).is_file()
-    ]
 
 
 def _merge_models(into: Path, source: Path) -> None:
@@ -172,7 +163,7 @@ def _push_entry(entry: StoredEntry, files: Any, folder: str, copied: Copied) -> 
         if files.cat_file(done) != read_done(entry.folder):
             copied.conflict(folder, entry.folder)
         return
-    for name in (KEY, *answer_files(entry.folder), DONE):
+    for name in (KEY, arrays.ANSWERS_FILE, DONE):
         upload(files, entry.folder / name, f"{folder}/{name}")
     copied.count("added")
 

@@ -18,7 +18,6 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar
 import filelock
 import msgspec
 
-from eyechart.data.dataset.limits import Limit
 from eyechart.errors import MissingAnswersError, StoreError
 from eyechart.files.atomic import draft_path, replace_file, write_atomic
 from eyechart.models.runtime.tracing import span
@@ -48,8 +47,6 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     prompts: str = ""
     decoding: Mapping[str, Any] = {}
     batch_size: int = 0
-    limit: Limit = None
-    seed: int = 0
 
     @property
     def digest(self) -> str:

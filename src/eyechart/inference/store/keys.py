@@ -14,13 +14,12 @@ def request_key(request: BaseRequest[Model], model: Model, dataset: Dataset | No
     about images without a data set.
     """
     fields = request.key_fields
-    if request.scope == "none":
+    if not request.about_images:
         data, decoder = "", {}
     elif dataset is None:
         raise ValueError(f"{type(request).__name__} is about images. Expected a data set.")
     else:
-        data = dataset.index_fingerprint if request.scope == "split" else dataset.fingerprint
-        decoder = decoder_settings(dataset)
+        data, decoder = dataset.index_fingerprint, decoder_settings(dataset)
     return Key(
         kind=fields.kind,
         model=model.identity.in_key,
@@ -30,6 +29,4 @@ def request_key(request: BaseRequest[Model], model: Model, dataset: Dataset | No
         prompts=fields.prompts,
         decoding=fields.decoding,
         batch_size=model.batch_size if request.batched else 0,
-        limit=fields.limit,
-        seed=fields.seed,
     )

@@ -1,4 +1,4 @@
-"""Stored responses: one text per request, in the order of the requests."""
+"""Stored responses: one text per request, by the id of the request."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -16,8 +16,6 @@ from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Answer, Model, Usage
 from eyechart.parsers.json_tokens import replace_surrogates
 from eyechart.parsers.thinking import split_thinking
-
-RESPONSES_FILE, USAGE_FILE = "replies.jsonl", "usage.jsonl"
 
 
 class Response(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -70,6 +68,12 @@ class AnswerCounts:
     silent: int = 0
     truncated: int = 0
 
+    @classmethod
+    def of(cls, response: Response) -> "AnswerCounts":
+        """Return the counts of one response."""
+        silent = response.is_all_thinking and not response.error
+        return cls(1, int(silent), int(silent and not response.finished))
+
     def __add__(self, other: "AnswerCounts") -> "AnswerCounts":
         return AnswerCounts(
             self.responses + other.responses, self.silent + other.silent, self.truncated + other.truncated
@@ -92,12 +96,6 @@ class Responses:
     distinct: int = 0
     seconds: float = 0.0
 
-    @property
-    def answer_counts(self) -> AnswerCounts:
-        """How many of the responses are thinking without an answer."""
-        silent = [response for response in self.responses if response.is_all_thinking and not response.error]
-        return AnswerCounts(len(self.responses), len(silent), sum(not response.finished for response in silent))
-
 
 Counts = Annotated[tuple[int, ...], msgspec.Meta(min_length=3, max_length=4)]  # of tokens, as in Usage.counts
 
@@ -105,49 +103,22 @@ Counts = Annotated[tuple[int, ...], msgspec.Meta(min_length=3, max_length=4)]  #
 class _BlockHeader(msgspec.Struct, frozen=True):
     """The request that a block answers, and its tokens."""
 
-    request_id: int = msgspec.field(name="place")
+    request_id: str
     usage: Counts = (0, 0, 0)
-
-
-class Done(msgspec.Struct, frozen=True):
-    """Written last: the responses beside it are complete."""
-
-    responses: int = msgspec.field(name="replies")
-    sha256: str
 
 
 StoredResponse = tuple[Response, Usage]
 
 
-def load(entry: StoreEntry) -> Responses:
-    """Read the responses of a complete entry."""
-    done = entry.read_done(Done)
-    path = entry.verified_path(RESPONSES_FILE, done.sha256)
-    responses = tuple(msgspec.json.decode(line, type=Response) for line in path.read_bytes().splitlines())
-    return Responses(responses, _total_usage(entry, done), path, done.sha256)
-
-
-def _total_usage(entry: StoreEntry, done: Done) -> Usage:
-    """Return the token usage of all responses when they were made."""
-    path = entry.folder / USAGE_FILE
-    try:
-        counts = [msgspec.json.decode(line, type=Counts) for line in path.read_bytes().splitlines()]
-    except (OSError, msgspec.DecodeError) as error:
-        raise entry.damaged(path, str(error)) from error
-    if len(counts) != done.responses:
-        raise entry.damaged(path, f"it counts the tokens of {len(counts)} responses, not of {done.responses}")
-    return sum((Usage(*count) for count in counts), Usage())
-
-
-def append(writer: Writer, index: int, answer: Answer) -> StoredResponse:
+def append(writer: Writer, request_id: str, answer: Answer) -> StoredResponse:
     """Store one response when it arrives."""
     text, error, thinking = map(replace_surrogates, (answer.text, answer.error, answer.thinking))
     response = Response.from_completion(text, answer.tokens, answer.finished, error, thinking)
-    writer.append(_encode_header(index, answer.usage), msgspec.json.encode(response))
+    writer.append(_encode_header(request_id, answer.usage), msgspec.json.encode(response))
     return response, answer.usage
 
 
-def read_stored(held: StoreEntry | Writer) -> dict[int, StoredResponse]:
+def read_stored(held: StoreEntry | Writer) -> dict[str, StoredResponse]:
     """Return the stored responses by request id."""
     stored = {}
     with span("read answers"):
@@ -157,33 +128,22 @@ def read_stored(held: StoreEntry | Writer) -> dict[int, StoredResponse]:
     return stored
 
 
-def seal(writer: Writer, count: int) -> None:
-    """Write the parts as one file of `count` responses and one of their usage; raise StoreError if one is missing."""
-    stored = read_stored(writer)
-    if missing := [index for index in range(count) if index not in stored]:
-        raise writer.incomplete(f"{len(missing)} of {count} responses are missing, the first {missing[0]}")
-    ordered: Sequence[StoredResponse] = [stored[index] for index in range(count)]
-    content = b"".join(msgspec.json.encode(response) + b"\n" for response, _ in ordered)
-    counts = b"".join(msgspec.json.encode(usage.counts) + b"\n" for _, usage in ordered)
-    writer.seal({USAGE_FILE: counts, RESPONSES_FILE: content}, Done(len(ordered), sha256(content).hexdigest()))
-
-
-def select(stored: Mapping[int, StoredResponse], indices: Sequence[int], entry: StoreEntry, fresh: int) -> Responses:
+def select(stored: Mapping[str, StoredResponse], ids: Sequence[str], entry: StoreEntry, fresh: int) -> Responses:
     """Return the responses with some ids, with the sha256 of these alone; the usage of each id counts once."""
-    content = b"".join(msgspec.json.encode(stored[index][0]) + b"\n" for index in indices)
-    usage = sum((stored[index][1] for index in dict.fromkeys(indices)), Usage())
-    selected = tuple(stored[index][0] for index in indices)
-    return Responses(selected, usage, entry.folder, sha256(content).hexdigest(), fresh)
+    content = b"".join(msgspec.json.encode(stored[request_id][0]) + b"\n" for request_id in ids)
+    usage = sum((stored[request_id][1] for request_id in dict.fromkeys(ids)), Usage())
+    selected = tuple(stored[request_id][0] for request_id in ids)
+    return Responses(selected, usage, entry.folder, sha256(content).hexdigest(), fresh, len({*ids}))
 
 
-def compact(writer: Writer, stored: Mapping[int, StoredResponse]) -> None:
+def compact(writer: Writer, stored: Mapping[str, StoredResponse]) -> None:
     """Rewrite an entry sorted by request, so that its bytes do not depend on the order of arrival."""
     ordered = sorted(stored.items())
     writer.replace(
-        (_encode_header(index, usage), msgspec.json.encode(response)) for index, (response, usage) in ordered
+        (_encode_header(request_id, usage), msgspec.json.encode(response)) for request_id, (response, usage) in ordered
     )
 
 
-def _encode_header(index: int, usage: Usage) -> bytes:
+def _encode_header(request_id: str, usage: Usage) -> bytes:
     """Return the header of a block."""
-    return msgspec.json.encode(_BlockHeader(index, usage.counts))
+    return msgspec.json.encode(_BlockHeader(request_id, usage.counts))

@@ -57,12 +57,12 @@ class _ResponseUnion:
     source: Writer
 
     @cached_property
-    def own(self) -> dict[int, responses.StoredResponse]:
+    def own(self) -> dict[str, responses.StoredResponse]:
         """The responses of the entry that is written."""
         return responses.read_stored(self.writer)
 
     @cached_property
-    def others(self) -> dict[int, responses.StoredResponse]:
+    def others(self) -> dict[str, responses.StoredResponse]:
         """The responses of the entry that is read."""
         return responses.read_stored(self.source)
 

@@ -1,7 +1,7 @@
 """Models behind a server: what all backends share, whatever the wire format."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from functools import cached_property, partial
 from importlib.util import find_spec
@@ -147,9 +147,9 @@ class ServedGenerator(Generator):
         """The tokens that this session used."""
         return self._gate.spent
 
-    def on_cached_usage(self, question: str, usage: Usage, usages: Sequence[Usage] = ()) -> None:
-        """Count the tokens of a question's cached answers against the budget, once."""
-        self._gate.on_cached_usage(question, usage, usages)
+    def on_cached_usage(self, usages: Mapping[str, Usage]) -> None:
+        """Count the tokens of stored answers against the budget, those of each request once."""
+        self._gate.on_cached_usage(usages)
 
     def cost(self, usage: Usage) -> float | None:
         """Return the cost of tokens in USD, None without prices."""

@@ -1,7 +1,7 @@
 """Limits of requests to a server: how many at once, and within which budget."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -58,7 +58,8 @@ class RequestLimiter:
         self.concurrency = ConcurrencyLimit(most)
         self.failures = Failures()
         self.spent = Usage()
-        self.cached: dict[str, Usage] = {}  # what answers of earlier runs took, by their question
+        self.known: set[str] = set()  # the ids of requests whose tokens are counted
+        self.cached = Usage()  # what answers of earlier runs took
         self.shut: ModelError | None = None
         self.under_way = 0
         self.dearest = 0.0  # share of the budget that one request took
@@ -98,18 +99,20 @@ class RequestLimiter:
 
     @property
     def total(self) -> Usage:
-        """The tokens used by this session, and before it for the same questions."""
-        return sum(self.cached.values(), self.spent)
+        """The tokens used by this session, and before it for the same requests."""
+        return self.cached + self.spent
 
     @property
     def can_afford_next(self) -> bool:
         """Whether all pending requests and one more could cost as much as the most expensive so far."""
         return self.budget.used_fraction(self.total) + (self.under_way + 1) * self.dearest <= 1 + SLACK
 
-    def on_cached_usage(self, question: str, usage: Usage, usages: Sequence[Usage]) -> None:
-        """Count what earlier runs paid, once per question."""
-        self.cached.setdefault(question, usage)
-        self.dearest = max([self.dearest, *map(self.budget.used_fraction, usages)])
+    def on_cached_usage(self, usages: Mapping[str, Usage]) -> None:
+        """Count what earlier runs paid, once per request."""
+        for request_id in usages.keys() - self.known:
+            self.cached += usages[request_id]
+            self.dearest = max(self.dearest, self.budget.used_fraction(usages[request_id]))
+        self.known.update(usages)
 
     def charge(self, usage: Usage) -> None:
         """Count the tokens of a request."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.index.sample_keys import CsvLine, FindClass, class_finder, match_images, read_lines
 from eyechart.errors import ModelError, SpecError
-from eyechart.inference.requests.text_requests import FilledPrompt, FillPrompts
+from eyechart.inference.requests.text_requests import TextRequest
 from eyechart.inference.store.responses import Response, Responses
 from eyechart.parsers import compat, number, yes_no
 from eyechart.protocol.ask import ask
@@ -85,21 +85,17 @@ def _replayed_responses(context: Context, queries: Sequence[Query]) -> list[Resp
     return [words(query.row, query.category, kinds[query.kind]) for query in queries]
 
 
-def build_requests(context: Context, queries: Sequence[Query]) -> FillPrompts:
-    """Return the requests of queries: the image, then the prompt with the names of the categories.
-
-    The key of their responses holds all prompts and all names, so that all divisions of a data set share responses.
-    """
-    return FillPrompts(
-        name="pairs",
-        prompts=tuple(
-            (kind, text.text, context.token_limit(tokens)) for kind, (text, tokens) in request_prompts().items()
-        ),
-        names=tuple(context.names),
-        queries=tuple(
-            FilledPrompt(PROMPTS.index(query.kind), query.row, query.category, query.other) for query in queries
-        ),
-    )
+def build_requests(context: Context, queries: Sequence[Query]) -> list[TextRequest]:
+    """Return the requests of queries: the image, then the prompt with the names of the categories."""
+    prompts = {kind: (prompt, context.token_limit(tokens)) for kind, (prompt, tokens) in request_prompts().items()}
+    names = context.names
+    requests = []
+    for query in queries:
+        prompt, limit = prompts[query.kind]
+        values = {"category": names[query.category], "other": names[query.other]}
+        text = prompt.fill(**{slot: values[slot] for slot in prompt.slots})
+        requests.append(TextRequest((query.row, text), limit))
+    return requests
 
 
 def check_parser(parser: str) -> str:

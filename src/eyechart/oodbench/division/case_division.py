@@ -138,7 +138,7 @@ def _explain_default_detectors(spec: str, detectors: str) -> Iterator[None]:
 
 def _selection_parameters(runner: Runner) -> dict[str, str]:
     """Return the parameters that select images and pairs: the seed, and the limit if there is one."""
-    return {"seed": str(runner.seed)} | ({} if runner.key_limit is None else {"limit": str(runner.limit)})
+    return {"seed": str(runner.seed)} | ({} if runner.fixed_limit is None else {"limit": str(runner.limit)})
 
 
 def detector_specs(detectors: str, dataset: Dataset) -> tuple[str, ...]:

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterable
 
-from eyechart.inference.requests.text_requests import AskImages
+from eyechart.inference.requests.text_requests import TextRequest
 from eyechart.protocol.context import Context
 
-STORE_NAME = "birds"
 TOKENS = 256
 
 
-def image_requests(context: Context, queries: Iterable[tuple[int, str]]) -> AskImages:
+def image_requests(context: Context, queries: Iterable[tuple[int, str]]) -> list[TextRequest]:
     """Return the requests of queries, each the index of an image and a text."""
-    return AskImages(STORE_NAME, tuple(queries), context.token_limit(TOKENS))
+    return [TextRequest(query, context.token_limit(TOKENS)) for query in queries]

@@ -10,14 +10,14 @@ from typing import Protocol
 
 from eyechart.data.labels.class_names import check_unique
 from eyechart.errors import ModelError
-from eyechart.inference.requests.text_requests import ANSWER_KEY, ChoiceBatch, ChooseAnswers, GenerateChoices
+from eyechart.inference.requests.text_requests import ANSWER_KEY, AnswerFormat, TextRequest, choice_schema
 from eyechart.inference.store.responses import Response
 from eyechart.models.types import Generator, Model, Scorer, Usage
 from eyechart.parsers import class_name, json_answers
 from eyechart.parsers.no_image import says_no_image
 from eyechart.parsers.thinking import remove_thinking
 from eyechart.parsers.truncation import read_complete_name
-from eyechart.protocol.ask import is_replay
+from eyechart.protocol.ask import ask, is_replay
 from eyechart.protocol.context import Context, usual_token_limit
 from eyechart.protocol.prompts import Prompt
 
@@ -147,20 +147,20 @@ def extraction_variant(
 
 
 def request_choices(context: Context, texts: Sequence[str], choices: Sequence[str]) -> tuple[Sequence[Response], Usage]:
-    """Return the model's choice for each text, and the token usage; neither images nor a limit are in the key."""
+    """Return the model's choice for each text, and the token usage; the requests have no images."""
     check_unique(choices)
-    model, runner = context.generator, context.runner
+    model = context.generator
     if isinstance(model, Scorer) and not model.scoring_obstacle:
-        kind: type[ChoiceBatch] = ChooseAnswers
+        form: AnswerFormat = tuple(choices)
     elif model.structured:
-        kind = GenerateChoices
+        form = choice_schema(choices)
     else:
         raise ModelError(
             f"{model.identity.name} can neither choose among answers nor keep to a schema. Use hf[…], vllm[…] or "
             f"openai[…], or {context.flag('extraction', 'inclusion')}."
         )
     limit = usual_token_limit(model, TOKENS)
-    result = runner.run(kind("extraction", tuple(texts), tuple(choices), limit, runner.seed), model)
+    result = ask(context, [TextRequest((text,), limit, form) for text in texts])
     return result.responses, result.usage
 
 

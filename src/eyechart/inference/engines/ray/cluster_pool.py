@@ -27,7 +27,7 @@ from eyechart.inference.engines.work_units import (
     answer_work_units,
     can_take,
 )
-from eyechart.inference.requests.text_requests import RequestBatch
+from eyechart.inference.requests.text_requests import Generate
 from eyechart.messages.install_commands import install_command
 from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Identity, Model
@@ -232,7 +232,7 @@ class ActorPool:
     @property
     def streams(self) -> bool:
         """Whether a work unit of the job has so many answers that they come one by one."""
-        return self.job is not None and isinstance(self.job.request, RequestBatch)
+        return self.job is not None and isinstance(self.job.request, Generate)
 
     def check(self, actor: Any) -> None:
         """Ask an actor for the identity of its model; the answer comes when Ray has placed and started it."""
