@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from eyechart.errors import EyechartError, ModelError, SpecError
-from eyechart.inference.requests.row_requests import EncodeTexts
+from eyechart.inference.requests.row_requests import Encode
 from eyechart.inference.store.keys import request_key
 from eyechart.models.registry import _inherited, capabilities, create_model
 from eyechart.models.spec import parse_spec
@@ -113,7 +113,7 @@ def test_the_answers_of_another_version_of_a_class_are_not_its_own(
     def key(options: str = "", body: str = "pass") -> str:
         files = f"path={tmp_path / 'weights.pt'},folder={tmp_path / 'checkpoint'}{options}"
         model = write(files, "path, folder, bits=32, **_", body=body, imports=imports)
-        return request_key(EncodeTexts(("a",)), model).digest
+        return request_key(Encode(("a",)), model).digest
 
     before = key()
     (tmp_path / "stranger.py").write_text("A = 2\n")
@@ -169,7 +169,7 @@ def test_weights_that_are_trained_anew_are_another_model(
             (tmp_path / name).write_text(value)
         monkeypatch.setenv("EYECHART_TEST_VALUE", value)
         model = write(**{**WEIGHTS[where], "imports": HEAD + WEIGHTS[where].get("imports", "")})
-        return request_key(EncodeTexts(("a",)), model).digest
+        return request_key(Encode(("a",)), model).digest
 
     assert key("a") == key("a") != key("b")
 
@@ -183,7 +183,7 @@ def test_what_is_no_weight_is_not_in_the_identity(
     body = "self.net = torch.nn.Linear(4, 4); Path('log').write_text('x'); Path('log').read_text()"
 
     def key() -> str:
-        return request_key(EncodeTexts(("a",)), write(imports=imports, body=body)).digest
+        return request_key(Encode(("a",)), write(imports=imports, body=body)).digest
 
     assert key() == key()
 

@@ -1,4 +1,4 @@
-"""Responses about one image each are stored by image: limits and seeds share them where the questions are equal."""
+"""Responses are stored request by request: limits and seeds share them where the requests are equal."""
 
 from collections.abc import Callable
 from pathlib import Path

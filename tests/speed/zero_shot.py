@@ -17,7 +17,7 @@ from PIL import Image
 from eyechart.data.labels.class_names import load_class_names, load_templates
 from eyechart.data.readers.imagenet_sample import open_sample
 from eyechart.inference.requests.class_weights import class_weights, cosine_similarity
-from eyechart.inference.requests.row_requests import ClassWeights, EncodeImages
+from eyechart.inference.requests.row_requests import ClassWeights, Encode
 from eyechart.inference.runner.runner import Runner
 from eyechart.inference.store.entries import Store, Writer
 from eyechart.models.open_clip.encoder import OpenClipEncoder
@@ -113,7 +113,7 @@ class Bench:
         """Features, class weights and scores, as a case asks for them."""
         runner = Runner(store, None, 42, lambda *_: None)
         weights = runner.run(ClassWeights(tuple(self.names), self.formats), self.ours)
-        return cosine_similarity(runner.run(EncodeImages(), self.ours, self.dataset).values, weights)
+        return cosine_similarity(runner.run(Encode(), self.ours, self.dataset).values, weights)
 
     def loader(self) -> Any:
         """The images as the peers read them."""
@@ -142,7 +142,7 @@ class Bench:
     def difference(self) -> float:
         """The farthest that a cosine is from the one by open_clip's classifier."""
         runner = Runner(Store(self.folder / "facts"), None, 42, lambda *_: None)
-        features = runner.run(EncodeImages(), self.ours, self.dataset)
+        features = runner.run(Encode(), self.ours, self.dataset)
         ours = cosine_similarity(features.values, self.our_classifier())
         return float(np.abs(ours - cosine_similarity(features.values, self.open_clip_classifier().T.numpy())).max())
 

@@ -24,7 +24,7 @@ from eyechart.gate.session.compare_cases import CasePair, compare_case
 from eyechart.gate.slices.slice_tests import SliceChanges, compare_variable, decide_slices, shared_rows
 from eyechart.gate.verdicts.decide import IMPROVEMENT, REGRESSION, Rule
 from eyechart.inference.requests.class_weights import cosine_similarity
-from eyechart.inference.requests.row_requests import ClassWeights, EncodeImages
+from eyechart.inference.requests.row_requests import ClassWeights, Encode
 from eyechart.inference.runner.runner import Runner
 from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Encoder
@@ -120,7 +120,7 @@ class ImageClusters:
                 )
             runner = Runner(session.store, record.limit, record.seed, lambda *_: None)
             encoder = cast("Encoder", session.models[options.encoder])
-            features = runner.run(EncodeImages(), encoder, dataset)
+            features = runner.run(Encode(), encoder, dataset)
             words = tuple(options.words or _default_words(dataset))
             weights = runner.run(ClassWeights(words, load_templates(encoder.templates).formats), encoder)
         usable = [row for row in range(len(dataset)) if row not in features.errors]

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.inference.requests.row_requests import EncodeImages
+from eyechart.inference.requests.row_requests import Encode
 from eyechart.inference.runner.runner import Runner
 from eyechart.inference.store.arrays import CachedArray
 from eyechart.inference.store.entries import Store, StoreEntry
@@ -72,10 +72,10 @@ class Bench:
     dataset: Dataset
 
     def entry(self, dataset: Dataset | None = None) -> StoreEntry:
-        return Store(self.root).entry(request_key(EncodeImages(), Counter(), dataset or self.dataset))
+        return Store(self.root).entry(request_key(Encode(), Counter(), dataset or self.dataset))
 
     def ask(self, model: Counter, dataset: Dataset | None = None) -> CachedArray:
-        return Runner(Store(self.root), None, 0, lambda *_: None).run(EncodeImages(), model, dataset or self.dataset)
+        return Runner(Store(self.root), None, 0, lambda *_: None).run(Encode(), model, dataset or self.dataset)
 
     def files(self) -> dict[str, bytes]:
         return {path.name: path.read_bytes() for path in self.entry().folder.iterdir() if path.name != "lock"}

@@ -13,7 +13,7 @@ from PIL import Image
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import ModelError, RequestError
 from eyechart.inference.engines.preparation.prepare import BATCHES_AHEAD
-from eyechart.inference.requests.row_requests import EncodeImages
+from eyechart.inference.requests.row_requests import Encode
 from eyechart.inference.runner.runner import Runner
 from eyechart.inference.store.arrays import CachedArray
 from eyechart.inference.store.entries import Store
@@ -61,7 +61,7 @@ def ask(tmp_path: Path, pictures: Callable[..., Dataset]) -> Asks:
         told: Callable[[int, int, str], None] = lambda *_: None,
     ) -> CachedArray:
         dataset = dataset or pictures([-1] * COUNT, broken)
-        return Runner(Store(tmp_path), None, 0, told).run(EncodeImages(), model, dataset)
+        return Runner(Store(tmp_path), None, 0, told).run(Encode(), model, dataset)
 
     return ask
 

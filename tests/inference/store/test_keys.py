@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from eyechart.data.dataset.dataset import Dataset, Row
 from eyechart.data.index.file_index import whole_file_source
-from eyechart.inference.requests.row_requests import Classify, ClassWeights, EncodeImages, ImageRequest
+from eyechart.inference.requests.row_requests import BaseRequest, Classify, ClassWeights, Encode
 from eyechart.inference.store.entries import Key
 from eyechart.inference.store.keys import request_key
 from eyechart.models.types import Identity
@@ -134,10 +134,10 @@ class Model:
     )
 
 
-FEATURES = EncodeImages()
+FEATURES = Encode()
 
 
-def digest(dataset: Dataset = SPLIT, request: ImageRequest[Any] = FEATURES, batch_size: int = 1) -> str:
+def digest(dataset: Dataset = SPLIT, request: BaseRequest = FEATURES, batch_size: int = 1) -> str:
     return request_key(request, Model(batch_size), dataset).digest  # type: ignore[arg-type]
 
 

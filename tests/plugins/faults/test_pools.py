@@ -180,7 +180,7 @@ def test_texts_scores_and_replies_are_stored_as_by_one_process(distributed: Any,
 ROWS_OF_TEXTS = """
 import sys
 from pathlib import Path
-from eyechart.inference.requests.row_requests import ClassWeights, EncodeTexts, ScoreTexts
+from eyechart.inference.requests.row_requests import ClassWeights, Encode, ScoreChoices
 from eyechart.inference.runner.runner import Runner
 from eyechart.evaluation.settings import Settings
 from eyechart.evaluation.session import Session
@@ -189,8 +189,8 @@ from eyechart.models.spec import parse_spec
 several = {"ray": sys.argv[1], "ray_actors": 2} if sys.argv[1:] else {"devices": 2}
 texts = tuple(f"text {number}" for number in range(30))
 asked = {
-    "mine:Talker[]": [ScoreTexts(texts, ("yes", "no", "perhaps"))],
-    "tinyeyes:Tiny[]": [EncodeTexts(texts), ClassWeights(texts[:3], ("a {c}", "the {c}"))],
+    "mine:Talker[]": [ScoreChoices(texts, (0,), ("yes", "no", "perhaps"))],
+    "tinyeyes:Tiny[]": [Encode(texts), ClassWeights(texts[:3], ("a {c}", "the {c}"))],
 }
 for name, options in {"one": {}, "several": several}.items():
     with Session(Settings(store=Path(name), **options)) as session:

@@ -11,7 +11,7 @@ import pytest
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import RequestError
 from eyechart.inference.engines.local import LocalEngine
-from eyechart.inference.requests.row_requests import ScoreTexts
+from eyechart.inference.requests.row_requests import ScoreChoices
 from eyechart.inference.runner.runner import Runner
 from eyechart.inference.store.entries import Store
 from eyechart.models.hf.generator import HfGenerator
@@ -39,8 +39,8 @@ class CountingEngine(LocalEngine):
         super().__init__()
         self.scored: list[str] = []
 
-    def score_texts(self, request: ScoreTexts, model: Scorer, numbers: Sequence[int]) -> Iterator[Any]:
-        self.scored += [request.texts[number] for number in numbers]
+    def score_texts(self, request: ScoreChoices, model: Scorer, numbers: Sequence[int]) -> Iterator[Any]:
+        self.scored += [(request.items or ())[number] for number in numbers]
         yield from super().score_texts(request, model, numbers)
 
 

@@ -15,7 +15,7 @@ from eyechart.classification.answers.out_of_prompt import normalise_text
 from eyechart.data.labels.class_names import load_templates
 from eyechart.errors import ModelError, SpecError
 from eyechart.inference.requests.class_weights import EncodeFunction, class_weights, cosine_similarity
-from eyechart.inference.requests.row_requests import EncodeTexts
+from eyechart.inference.requests.row_requests import Encode
 from eyechart.models.types import Floats, TextEncoder
 from eyechart.parsers.abstention import lowercase_words
 from eyechart.protocol.context import Context
@@ -211,7 +211,7 @@ def text_encoder(context: Context) -> TextEncoder:
 
 def text_features(context: Context, encoder: TextEncoder, texts: Sequence[str]) -> Floats:
     """Return features of texts (texts, d), from the store if they are in it. Raises ModelError for NaN or infinity."""
-    features = context.runner.run(EncodeTexts(tuple(texts)), encoder)
+    features = context.runner.run(Encode(tuple(texts)), encoder)
     if not np.isfinite(features).all():
         raise ModelError(
             f"{encoder.identity.name} gives NaN or infinity for some texts in {encoder.identity.dtype}. "

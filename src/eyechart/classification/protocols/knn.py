@@ -24,7 +24,7 @@ from eyechart.classification.metrics.class_estimates import (
 from eyechart.classification.protocols.nearest import SelectedRows, Vectors, find_nearest
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import DataError, SpecError
-from eyechart.inference.requests.row_requests import EncodeImages
+from eyechart.inference.requests.row_requests import Encode
 from eyechart.inference.runner.runner import Runner
 from eyechart.models import options
 from eyechart.models.model_option import AnyOption
@@ -137,7 +137,7 @@ class KNearestNeighbours(Protocol[ClassPredictions]):
 
 def knn_predictions(runner: Runner, model: Neighbours, dataset: Dataset, support: Dataset) -> ClassPredictions:
     """Return votes of the nearest images of a support split."""
-    support_features, features = (runner.run(EncodeImages(), model.encoder, split) for split in (support, dataset))
+    support_features, features = (runner.run(Encode(), model.encoder, split) for split in (support, dataset))
     labelled = [index for index, row in enumerate(support.selected) if support.index[row].label >= 0]
     usable = [index for index in labelled if index not in support_features.errors]
     labels = np.array([support.index[support.selected[index]].label for index in usable], np.int64)

@@ -21,7 +21,7 @@ from eyechart.classification.metrics.class_estimates import (
 from eyechart.classification.protocols.lists_classes import ListsClasses
 from eyechart.classification.text_answers import AnswerCollector
 from eyechart.errors import ModelError, SpecError
-from eyechart.inference.requests.row_requests import BestChoice, ScoreChoices
+from eyechart.inference.requests.row_requests import ScoreChoices
 from eyechart.inference.store.arrays import CachedArray
 from eyechart.models.registry import SCORERS, scoring_obstacle
 from eyechart.models.types import Scorer, Usage
@@ -48,7 +48,7 @@ class Posterior(ListsClasses[ClassPredictions]):
     def predict(self, context: Context) -> ClassPredictions:
         """Score every class name, given the image and the prompt."""
         prompt = context.select_prompt(closed_world_prompt())
-        cached = score_names(context, prompt, ScoreChoices)
+        cached = score_names(context, prompt)
         scores = np.full((len(context.dataset), context.dataset.classes), -np.inf, np.float32)
         scores[:, list(context.candidate_classes)] = cached.values if cached.values.shape[1] else np.nan
         scores[list(cached.errors)] = np.nan
@@ -75,7 +75,7 @@ def predict_constrained(context: Context) -> ClassPredictions:
             f"{context.flag('answer')} computes the same answers in every epoch. Use {context.flag('epochs', '1')}."
         )
     prompt = context.select_prompt(closed_world_prompt())
-    cached, collector = score_names(context, prompt, BestChoice), AnswerCollector(len(context.dataset))
+    cached, collector = score_names(context, prompt, best=True), AnswerCollector(len(context.dataset))
     collector.errors.update(cached.errors)
     log_probabilities = np.full(collector.size, np.nan)
     for row in range(collector.size):
@@ -96,7 +96,7 @@ def predict_constrained(context: Context) -> ClassPredictions:
     )
 
 
-def score_names(context: Context, prompt: Prompt, kind: type[ScoreChoices | BestChoice]) -> CachedArray:
+def score_names(context: Context, prompt: Prompt, *, best: bool = False) -> CachedArray:
     """Return for each image the log-probabilities of all names, or the index of the best name and its own."""
     model = context.model
     if not isinstance(model, Scorer):
@@ -108,7 +108,7 @@ def score_names(context: Context, prompt: Prompt, kind: type[ScoreChoices | Best
     text = prompt.fill(class_list=format_class_list(context.candidate_names))
     choices = tuple(_format_answer(prompt, name) for name in context.candidate_names)
     parts = tuple(request_parts(text, [0], context.options.get("prompt_order", "image-first")))
-    return context.runner.run(kind(parts, choices), model, context.dataset)
+    return context.runner.run(ScoreChoices(None, parts, choices, best=best), model, context.dataset)
 
 
 def _format_answer(prompt: Prompt, name: str) -> str:

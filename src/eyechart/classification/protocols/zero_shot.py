@@ -19,7 +19,7 @@ from eyechart.classification.protocols.published_values import published_result
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.labels.class_names import data_templates, load_templates
 from eyechart.inference.requests.class_weights import ClassPrompts, check_weights, cosine_similarity
-from eyechart.inference.requests.row_requests import ClassWeights, EncodeImages, LogitScale
+from eyechart.inference.requests.row_requests import ClassWeights, Encode, LogitScale
 from eyechart.inference.runner.runner import Runner
 from eyechart.inference.store.arrays import all_failed
 from eyechart.models.spec import ModelSpec
@@ -60,7 +60,7 @@ class ZeroShot(Protocol[ClassPredictions]):
 
 def zero_shot(runner: Runner, model: Encoder, dataset: Dataset, wording: ClassPrompts) -> ClassPredictions:
     """Return the cosine similarity of every image with every class."""
-    features = runner.run(EncodeImages(), model, dataset)
+    features = runner.run(Encode(), model, dataset)
     weights = runner.run(ClassWeights(wording.names, wording.templates), model)
     check_weights(model, weights)
     scores = features.values if all_failed(features) else cosine_similarity(features.values, weights)

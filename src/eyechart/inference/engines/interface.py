@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.inference.requests.row_requests import ArrayRequest, ImageRequest, ScoreTexts
+from eyechart.inference.requests.row_requests import BaseRequest, ScoreChoices
 from eyechart.inference.requests.text_requests import Generate
 from eyechart.models.types import Answer, Floats, Generator, Model, Scorer, Usage
 
@@ -33,14 +33,14 @@ class Engine(Protocol):
     """
 
     def answer_images(
-        self, request: ImageRequest[Any], model: Model, dataset: Dataset, indices: Sequence[int]
+        self, request: BaseRequest, model: Model, dataset: Dataset, indices: Sequence[int]
     ) -> Iterator[ImageAnswers]:
         """Yield the answers about the images at some indices, batch by batch; every index is yielded once."""
 
-    def answer_texts(self, request: ArrayRequest[Any], model: Model) -> Floats:
+    def answer_texts(self, request: BaseRequest, model: Model) -> Floats:
         """Return the answer to a request about texts, of shape (rows, d)."""
 
-    def score_texts(self, request: ScoreTexts, model: Scorer, numbers: Sequence[int]) -> Iterator[ImageAnswers]:
+    def score_texts(self, request: ScoreChoices, model: Scorer, numbers: Sequence[int]) -> Iterator[ImageAnswers]:
         """Yield the rows of the texts with some numbers, batch by batch; every number is yielded once."""
 
     def answer_requests(

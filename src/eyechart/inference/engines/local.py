@@ -23,19 +23,13 @@ from eyechart.inference.engines.preparation.prepare import Prepared, batches, pr
 from eyechart.inference.requests.class_weights import class_weights
 from eyechart.inference.requests.image_bytes import THREADS, image_name, load_request
 from eyechart.inference.requests.row_requests import (
-    ArrayRequest,
     BaseRequest,
-    BestChoice,
-    ChoiceRequest,
     Classify,
     ClassWeights,
-    EncodeImages,
-    EncodeTexts,
-    ImageRequest,
+    Encode,
     LogitScale,
     Match,
     ScoreChoices,
-    ScoreTexts,
 )
 from eyechart.inference.requests.text_requests import Generate
 from eyechart.models.runtime.torch_runtime import out_of_memory
@@ -71,7 +65,7 @@ class LocalEngine:
         self.feeds = Feeds()
 
     def answer_images(
-        self, request: ImageRequest[Any], model: Model, dataset: Dataset, indices: Sequence[int]
+        self, request: BaseRequest, model: Model, dataset: Dataset, indices: Sequence[int]
     ) -> Iterator[ImageAnswers]:
         """Yield the answers about the images at some indices, batch by batch."""
         answers = _OOMBackoff(lambda items: _answer_prepared(request, model, items), model.batch_size, request.padded)
@@ -81,38 +75,35 @@ class LocalEngine:
             yield answered
 
     def prefetch(
-        self, request: ImageRequest[Any], model: Model, dataset: Dataset, indices: Sequence[int]
+        self, request: BaseRequest, model: Model, dataset: Dataset, indices: Sequence[int]
     ) -> Iterator[list[Prepared]]:
         """Yield batches of prepared images, in processes if many are for an accelerator, else in threads."""
         prepare = preparation(request, model)
-        if not isinstance(request, ChoiceRequest) and (processes := self.feeds.processes(model, len(indices))):
+        if not isinstance(request, ScoreChoices) and (processes := self.feeds.processes(model, len(indices))):
             return processes.prefetch(dataset, indices, model.batch_size)
         return prefetch_images(dataset, indices, model.batch_size, prepare)
 
-    def answer_texts(self, request: ArrayRequest[Any], model: Model) -> Floats:
+    def answer_texts(self, request: BaseRequest, model: Model) -> Floats:
         """Return the answer to a request about texts, of shape (rows, d)."""
         with self.turn, span("forward", texts=type(request).__name__):
             match request, model:
-                case EncodeTexts(), TextEncoder() as encoder:
-                    return encoder.encode_texts(request.texts)
+                case Encode(items=tuple(texts)), TextEncoder() as encoder:
+                    return encoder.encode_texts(texts)
                 case ClassWeights(), TextEncoder() as encoder:
                     return class_weights(encoder.encode_texts, request.names, request.templates)
                 case LogitScale(), Encoder() as encoder:
                     return np.array([[encoder.logit_scale]], np.float32)
         raise unsupported(request, model)
 
-    def score_texts(self, request: ScoreTexts, model: Scorer, numbers: Sequence[int]) -> Iterator[ImageAnswers]:
+    def score_texts(self, request: ScoreChoices, model: Scorer, numbers: Sequence[int]) -> Iterator[ImageAnswers]:
         """Yield the rows of the texts with some numbers, batch by batch."""
         if not isinstance(model, Scorer):
             raise unsupported(request, model)
-        answers = _OOMBackoff(
-            lambda items: np.asarray(model.score(items, request.choices, until=request.until), np.float32),
-            model.batch_size,
-            pad=False,
-        )
+        texts = request.items or ()
+        answers = _OOMBackoff(lambda items: _score(request, model, items), model.batch_size, pad=False)
         for batch in batches(numbers, model.batch_size):
             with self.turn, span("forward", texts=len(batch)):
-                scored = _score_batch(answers, [(number, Request((request.texts[number],))) for number in batch])
+                scored = _score_batch(answers, [(number, _fill_parts(request, texts[number])) for number in batch])
             yield scored
 
     def answer_requests(
@@ -136,7 +127,7 @@ class LocalEngine:
         self.feeds.close()
 
 
-def unsupported(request: BaseRequest[Any], model: Model, capability: str = "") -> ModelError:
+def unsupported(request: BaseRequest, model: Model, capability: str = "") -> ModelError:
     """Return the error for a model without the capability that a request needs."""
     return ModelError(
         f"{model.identity.name} cannot answer {type(request).__name__}. Expected a model with the capability "
@@ -147,21 +138,21 @@ def unsupported(request: BaseRequest[Any], model: Model, capability: str = "") -
 # Requests about images.
 
 
-def preparation(request: ImageRequest[Any], model: Model) -> Callable[[Image.Image], Any]:
+def preparation(request: BaseRequest, model: Model) -> Callable[[Image.Image], Any]:
     """Return what turns an image into an item of `_answer_prepared`; it is called in threads."""
     match request, model:
-        case EncodeImages(), ImageEncoder() as encoder:
+        case Encode(items=None), ImageEncoder() as encoder:
             return encoder.prepare
         case Classify(), Classifier() as classifier:
             return classifier.prepare
         case Match(), Matcher() as matcher:
             return matcher.prepare
-        case ChoiceRequest(), Scorer():
-            return lambda image: Request(tuple(image if isinstance(part, int) else part for part in request.parts))
+        case ScoreChoices(), Scorer():
+            return lambda image: _fill_parts(request, image)
     raise unsupported(request, model)
 
 
-def _answer_prepared(request: ImageRequest[Any], model: Model, items: Sequence[Any]) -> Floats:
+def _answer_prepared(request: BaseRequest, model: Model, items: Sequence[Any]) -> Floats:
     """Return the answers about prepared images, one row for each.
 
     Raises ModelError for an array of another shape, since its rows could not be assigned to images.
@@ -175,20 +166,30 @@ def _answer_prepared(request: ImageRequest[Any], model: Model, items: Sequence[A
     return values
 
 
-def call(request: ImageRequest[Any], model: Model, items: Sequence[Any]) -> Floats:
+def call(request: BaseRequest, model: Model, items: Sequence[Any]) -> Floats:
     """Return what the model's method for a request returns."""
     match request, model:
-        case EncodeImages(), ImageEncoder() as encoder:
+        case Encode(items=None), ImageEncoder() as encoder:
             return encoder.encode_images(items)
         case Classify(), Classifier() as classifier:
             return classifier.classify(items)
         case Match(), Matcher() as matcher:
             return matcher.match(items, request.texts)
         case ScoreChoices(), Scorer() as scorer:
-            return scorer.score(items, request.choices, until=request.until)
-        case BestChoice(), Scorer() as scorer:
-            return np.stack(scorer.best(items, request.choices), axis=1).astype(np.float32)
+            return _score(request, scorer, items)
     raise unsupported(request, model)
+
+
+def _fill_parts(request: ScoreChoices, item: Image.Image | str) -> Request:
+    """Return the prompt of a request with an image or a text in the position of the item."""
+    return Request(tuple(item if isinstance(part, int) else part for part in request.parts))
+
+
+def _score(request: ScoreChoices, model: Scorer, prompts: Sequence[Request]) -> Floats:
+    """Return the log-probabilities of all choices, or the index of the best one and its own; one row per prompt."""
+    if request.best:
+        return np.stack(model.best(prompts, request.choices), axis=1).astype(np.float32)
+    return np.asarray(model.score(prompts, request.choices, until=request.until), np.float32)
 
 
 def _answer_batch(answers: "_OOMBackoff", batch: Sequence[Prepared], dataset: Dataset) -> ImageAnswers:

@@ -17,7 +17,7 @@ from eyechart.inference.engines.interface import ImageAnswers
 from eyechart.inference.engines.local import LocalEngine
 from eyechart.inference.engines.work_units import Job, Received, WorkUnit, cut
 from eyechart.inference.requests.image_bytes import image_name
-from eyechart.inference.requests.row_requests import ArrayRequest, ImageRequest, ScoreTexts
+from eyechart.inference.requests.row_requests import BaseRequest, ScoreChoices
 from eyechart.inference.requests.text_requests import Generate
 from eyechart.models.registry import find_backend
 from eyechart.models.spec import ModelSpec
@@ -155,7 +155,7 @@ class PoolEngine:
         yield from local()
 
     def answer_images(
-        self, request: ImageRequest[Any], model: Model, dataset: Dataset, indices: Sequence[int]
+        self, request: BaseRequest, model: Model, dataset: Dataset, indices: Sequence[int]
     ) -> Iterator[ImageAnswers]:
         """Yield the answers about the images at some indices, batch by batch."""
         parts = self.answer(
@@ -167,7 +167,7 @@ class PoolEngine:
         for part in parts:
             yield _as_image_answers(part, lambda index: f"{image_name(dataset, index)}: ")
 
-    def answer_texts(self, request: ArrayRequest[Any], model: Model) -> Floats:
+    def answer_texts(self, request: BaseRequest, model: Model) -> Floats:
         """Return the answer to a request about texts, of shape (rows, d)."""
         (part,) = self.answer(
             Job(request, None),
@@ -179,7 +179,7 @@ class PoolEngine:
             raise ModelError(f"{model.identity.name}: {part.value}.")
         return np.asarray(part.value)
 
-    def score_texts(self, request: ScoreTexts, model: Scorer, numbers: Sequence[int]) -> Iterator[ImageAnswers]:
+    def score_texts(self, request: ScoreChoices, model: Scorer, numbers: Sequence[int]) -> Iterator[ImageAnswers]:
         """Yield the rows of the texts with some numbers, batch by batch."""
         parts = self.answer(
             Job(request, None),

@@ -13,7 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.inference.engines.local import LocalEngine
-from eyechart.inference.requests.row_requests import ArrayRequest, BaseRequest, ImageRequest, ScoreTexts
+from eyechart.inference.requests.row_requests import BaseRequest, ScoreChoices
 from eyechart.inference.requests.text_requests import Generate
 
 MAX_LOSSES = 3  # workers that a work unit may lose before it is divided
@@ -127,13 +127,13 @@ def cut(numbers: Sequence[int], size: int, workers: int = 1) -> list[WorkUnit]:
 class Job:
     """A request, and the data set of its images."""
 
-    request: BaseRequest[Any]
+    request: BaseRequest
     dataset: Dataset | None
 
     @property
     def sent_once(self) -> "Job":
         """What every worker needs, whatever work units it has."""
-        if self.dataset is None or isinstance(self.request, ImageRequest):
+        if self.dataset is None or self.request.row_per_image:
             return Job(self.request, None)
         return Job(self.request, self.dataset.part(range(len(self.dataset))))
 
@@ -142,7 +142,7 @@ class Job:
 
         The whole index of a large split would fill the memory of a worker.
         """
-        if self.dataset is None or not isinstance(self.request, ImageRequest):
+        if self.dataset is None or not self.request.row_per_image:
             return None
         return self.dataset.part(work_unit.numbers)
 
@@ -152,18 +152,17 @@ def answer_work_unit(
 ) -> Iterator[tuple[tuple[int, ...], Any]]:
     """Yield the numbers of images, texts or requests with their answer, as the engine yields it."""
     request = job.request
-    if isinstance(request, ArrayRequest):
-        yield tuple(numbers), engine.answer_texts(request, model)
-    elif isinstance(request, ImageRequest):
+    if request.row_per_image:
         assert images is not None
         for part in engine.answer_images(request, model, images, range(len(numbers))):
             indices = tuple(numbers[index] for index in part.indices)
             errors = {numbers[index]: error for index, error in part.errors.items()}
             yield (*indices, *errors), replace(part, indices=indices, errors=errors)
-    elif isinstance(request, ScoreTexts):
+    elif isinstance(request, ScoreChoices):
         for part in engine.score_texts(request, model, numbers):
             yield (*part.indices, *part.errors), part
-    else:
-        assert isinstance(request, Generate)
+    elif isinstance(request, Generate):
         for number, answer in engine.answer_requests(request, model, job.dataset, numbers):
             yield (number,), answer
+    else:
+        yield tuple(numbers), engine.answer_texts(request, model)

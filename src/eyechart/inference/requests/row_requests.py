@@ -4,10 +4,11 @@ A request is frozen and can be pickled: it holds no model, no function and no op
 answer it. Its part of the store's key is computed here from its fields alone (`key_fields`), so that the key and the
 question cannot differ. `engines.local` calls the models.
 
-There are four groups of requests:
-- `ImageRequest`: one row of numbers for each image of a data set
-- `ScoreTexts`: one row of numbers for each of many texts, stored text by text
-- `ArrayRequest`: rows of numbers that depend on the model and on texts alone
+There are four groups of requests. The items of `Encode` and `ScoreChoices` are texts, or None for the images of a data
+set:
+- `Encode`, `Classify`, `Match`, `ScoreChoices` about images: one row of numbers for each, stored image by image
+- `ScoreChoices` about texts: one row of numbers for each, stored text by text
+- `Encode` of texts, `ClassWeights`, `LogitScale`: an array that depends on the model and on texts alone
 - `text_requests.Generate`: one text for each of many requests
 """
 
@@ -16,24 +17,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar
 
 import msgspec
 
 from eyechart.inference.requests.class_weights import fill_templates
-from eyechart.models.types import (
-    Classifier,
-    Encoder,
-    ImageEncoder,
-    Matcher,
-    Model,
-    Scorer,
-    TextEncoder,
-    Until,
-)
+from eyechart.models.types import Until
 
-ModelT = TypeVar("ModelT", bound=Model)
 ID_DIGITS = 15  # hexadecimal digits of a sha256 that make an id: JSON can hold such an integer
+Items = tuple[str, ...] | None
 
 
 class KeyFields(msgspec.Struct, frozen=True):
@@ -45,21 +37,30 @@ class KeyFields(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class BaseRequest(ABC, Generic[ModelT]):
+class BaseRequest(ABC):
     """What every request has.
 
-    `capability` is the interface that a model must have to answer it, by its name in `models.registry.INTERFACES`.
-    `about_images` says whether the data set and the decoder of its images enter the key, and `batched` whether the
-    model's batch size does.
+    `batched` says whether the model's batch size enters the key. With `padded`, the engine fills the last batch of
+    images up to the model's batch size.
     """
 
-    capability: ClassVar[str]
     batched: ClassVar[bool] = True
+    padded: ClassVar[bool] = True
+
+    @property
+    @abstractmethod
+    def capability(self) -> str:
+        """The interface that a model must have to answer the request, by its name in `models.registry.INTERFACES`."""
+
+    @property
+    def row_per_image(self) -> bool:
+        """Whether the answer is one row of numbers for each image of a data set."""
+        return False
 
     @property
     def about_images(self) -> bool:
-        """Whether the answers depend on the images of a data set."""
-        return False
+        """Whether the data set and the decoder of its images enter the key."""
+        return self.row_per_image
 
     @property
     @abstractmethod
@@ -76,41 +77,36 @@ class BaseRequest(ABC, Generic[ModelT]):
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
-# One row of numbers per image.
-
-
 @dataclass(frozen=True)
-class ImageRequest(BaseRequest[ModelT]):
-    """A question about every image of a data set, answered by one row of numbers for each.
+class Encode(BaseRequest):
+    """The features of each item."""
 
-    With `padded`, the engine fills the last batch up to the model's batch size.
-    """
-
-    padded: ClassVar[bool] = True
+    items: Items = None
 
     @property
-    def about_images(self) -> bool:
-        """Whether the answers depend on the images of a data set."""
-        return True
+    def capability(self) -> str:
+        """The interface that a model must have to answer the request."""
+        return "image_encoder" if self.row_per_image else "text_encoder"
 
-
-@dataclass(frozen=True)
-class EncodeImages(ImageRequest[ImageEncoder]):
-    """The features of an image."""
-
-    capability = "image_encoder"
+    @property
+    def row_per_image(self) -> bool:
+        """Whether the answer is one row of numbers for each image of a data set."""
+        return self.items is None
 
     @property
     def key_fields(self) -> KeyFields:
         """What this request contributes to the key of its answers."""
-        return KeyFields("image_features")
+        if self.items is None:
+            return KeyFields("image_features")
+        return KeyFields("text_features", sha256(msgspec.json.encode(self.items)).hexdigest())
 
 
 @dataclass(frozen=True)
-class Classify(ImageRequest[Classifier]):
+class Classify(BaseRequest):
     """The logits of an image over the model's own classes."""
 
     capability = "classifier"
+    row_per_image = True
 
     @property
     def key_fields(self) -> KeyFields:
@@ -119,12 +115,13 @@ class Classify(ImageRequest[Classifier]):
 
 
 @dataclass(frozen=True)
-class Match(ImageRequest[Matcher]):
+class Match(BaseRequest):
     """How well each text matches an image."""
 
     texts: tuple[str, ...]
 
     capability = "matcher"
+    row_per_image = True
 
     @property
     def key_fields(self) -> KeyFields:
@@ -133,94 +130,50 @@ class Match(ImageRequest[Matcher]):
 
 
 @dataclass(frozen=True)
-class ChoiceRequest(ImageRequest[Scorer]):
-    """A question about choices, given a prompt with one image; an integer among `parts` stands for the image."""
+class ScoreChoices(BaseRequest):
+    """The log-probability of every choice as the answer to a prompt about each item.
 
+    `parts` are the prompt, with an integer instead of the item. A choice counts `until` its end, or until it is unique.
+    With `best`, the answer is the index of the most likely choice and its log-probability: two numbers per item. The
+    rows of texts are stored by the ids of the texts, so that a request asks only for rows that no earlier one has.
+    """
+
+    items: Items
     parts: tuple[str | int, ...]
     choices: tuple[str, ...]
+    until: Until = "end"
+    best: bool = False
+
     capability = "scorer"
     padded = False
 
     @property
-    def prompts(self) -> str:
-        """The sha256 of prompt and choices."""
-        return sha256(msgspec.json.encode([self.parts, self.choices])).hexdigest()
-
-
-@dataclass(frozen=True)
-class ScoreChoices(ChoiceRequest):
-    """The log-probability of every choice as the answer, up to its end or up to where it is unique."""
-
-    until: Until = "end"
-
-    @property
-    def key_fields(self) -> KeyFields:
-        """What this request contributes to the key of its answers."""
-        return KeyFields({"end": "posterior", "unique": "retrieval"}[self.until], self.prompts)
-
-
-@dataclass(frozen=True)
-class BestChoice(ChoiceRequest):
-    """The index of the most likely choice and its log-probability: two numbers per image."""
-
-    @property
-    def key_fields(self) -> KeyFields:
-        """What this request contributes to the key of its answers."""
-        return KeyFields("constrained", self.prompts)
-
-
-# One row of numbers per text.
-
-
-@dataclass(frozen=True)
-class ScoreTexts(BaseRequest[Scorer]):
-    """The log-probability of every choice as the answer to each text, without images: one row per text.
-
-    Rows are stored one by one, by the ids of the texts, so that a request asks only for rows that no earlier one has.
-    """
-
-    texts: tuple[str, ...]
-    choices: tuple[str, ...]
-    until: Until = "end"
-
-    capability = "scorer"
+    def row_per_image(self) -> bool:
+        """Whether the answer is one row of numbers for each image of a data set."""
+        return self.items is None
 
     @cached_property
     def ids(self) -> tuple[int, ...]:
-        """The id of each text in the store."""
-        return tuple(int(sha256(text.encode()).hexdigest()[:ID_DIGITS], 16) for text in self.texts)
+        """The id of each text in the store; none about images."""
+        return tuple(int(sha256(text.encode()).hexdigest()[:ID_DIGITS], 16) for text in self.items or ())
 
     @property
     def key_fields(self) -> KeyFields:
-        """What this request contributes to the key of its answers."""
-        kind = {"end": "text_posterior", "unique": "text_retrieval"}[self.until]
-        return KeyFields(kind, sha256(msgspec.json.encode(self.choices)).hexdigest())
+        """What this request contributes to the key of its answers; the ids of texts cover the texts.
 
-
-# Rows of numbers without images.
-
-
-@dataclass(frozen=True)
-class ArrayRequest(BaseRequest[ModelT]):
-    """A question about texts, or about the model alone, answered by one array of shape (rows, d)."""
-
-
-@dataclass(frozen=True)
-class EncodeTexts(ArrayRequest[TextEncoder]):
-    """The features of each text."""
-
-    texts: tuple[str, ...]
-
-    capability = "text_encoder"
-
-    @property
-    def key_fields(self) -> KeyFields:
-        """What this request contributes to the key of its answers."""
-        return KeyFields("text_features", sha256(msgspec.json.encode(self.texts)).hexdigest())
+        Raises ValueError for the best choice until it is unique, which no model gives.
+        """
+        if self.best and self.until != "end":
+            raise ValueError("The best choice is that of whole answers. Expected until='end' with best=True.")
+        kind = "constrained" if self.best else {"end": "posterior", "unique": "retrieval"}[self.until]
+        return KeyFields(
+            kind if self.items is None else f"text_{kind}",
+            sha256(msgspec.json.encode([self.parts, self.choices])).hexdigest(),
+        )
 
 
 @dataclass(frozen=True)
-class ClassWeights(ArrayRequest[TextEncoder]):
+class ClassWeights(BaseRequest):
     """One unit vector per class name: the normalised mean of the embeddings of its prompts."""
 
     names: tuple[str, ...]
@@ -236,7 +189,7 @@ class ClassWeights(ArrayRequest[TextEncoder]):
 
 
 @dataclass(frozen=True)
-class LogitScale(ArrayRequest[Encoder]):
+class LogitScale(BaseRequest):
     """What the model multiplies cosines with before a softmax, as an array of shape (1, 1)."""
 
     capability = "encoder"

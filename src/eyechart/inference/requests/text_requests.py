@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 
 from eyechart.inference.requests.row_requests import BaseRequest, KeyFields
-from eyechart.models.types import Generator
 
 ANSWER_KEY = "answer"  # of a JSON answer that is one of some choices
 AnswerFormat = Mapping[str, Any] | tuple[str, ...] | None
@@ -84,7 +83,7 @@ def request_ids(requests: Sequence[TextRequest], images: Sequence[str]) -> tuple
 
 
 @dataclass(frozen=True)
-class Generate(BaseRequest[Generator]):
+class Generate(BaseRequest):
     """Requests for texts. Only those are sent whose responses are not stored; equal requests are sent once."""
 
     requests: tuple[TextRequest, ...]

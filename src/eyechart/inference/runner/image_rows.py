@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import ImageError, StoreError
 from eyechart.inference.engines.interface import Engine, ImageAnswers
 from eyechart.inference.requests.image_bytes import image_name, load_image
-from eyechart.inference.requests.row_requests import ImageRequest
+from eyechart.inference.requests.row_requests import BaseRequest
 from eyechart.inference.store.arrays import Block, CachedArray, append, compact, gather, load, seal, stored_rows
 from eyechart.inference.store.entries import StoreEntry, Writer
 from eyechart.models.runtime.tracing import span
@@ -37,7 +37,7 @@ class ImageRun:
 
     entry: StoreEntry
     engine: Engine
-    request: ImageRequest[Any]
+    request: BaseRequest
     model: Model
     dataset: Dataset
     progress: Progress

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar, overload
+from typing import Any, overload
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.dataset.limits import Limit
 from eyechart.errors import SpecError
 from eyechart.inference.engines.interface import Engine
 from eyechart.inference.engines.local import LocalEngine
-from eyechart.inference.requests.row_requests import ArrayRequest, ImageRequest, ScoreTexts
+from eyechart.inference.requests.row_requests import Classify, ClassWeights, Encode, LogitScale, Match, ScoreChoices
 from eyechart.inference.requests.text_requests import Generate
 from eyechart.inference.runner.image_rows import CheckWidth, ImageRun, Progress
 from eyechart.inference.runner.text_rows import TextRun
@@ -19,9 +19,7 @@ from eyechart.inference.store.entries import Store
 from eyechart.inference.store.keys import request_key
 from eyechart.inference.store.responses import AnswerCounts, Responses
 from eyechart.models.runtime.tracing import span
-from eyechart.models.types import Floats, Generator, Model, Scorer
-
-ModelT = TypeVar("ModelT", bound=Model)
+from eyechart.models.types import Classifier, Encoder, Floats, Generator, ImageEncoder, Matcher, Scorer, TextEncoder
 
 
 @dataclass(frozen=True)
@@ -57,19 +55,31 @@ class Runner:
         return self.limit
 
     @overload
+    def run(self, request: Encode, model: TextEncoder) -> Floats: ...
+
+    @overload
     def run(
-        self,
-        request: ImageRequest[ModelT],
-        model: ModelT,
-        dataset: Dataset,
-        check_width: CheckWidth | None = None,
+        self, request: Encode, model: ImageEncoder, dataset: Dataset, check_width: CheckWidth | None = None
     ) -> CachedArray: ...
 
     @overload
-    def run(self, request: ScoreTexts, model: Scorer) -> CachedArray: ...
+    def run(
+        self, request: Classify, model: Classifier, dataset: Dataset, check_width: CheckWidth | None = None
+    ) -> CachedArray: ...
 
     @overload
-    def run(self, request: ArrayRequest[ModelT], model: ModelT) -> Floats: ...
+    def run(
+        self, request: Match, model: Matcher, dataset: Dataset, check_width: CheckWidth | None = None
+    ) -> CachedArray: ...
+
+    @overload
+    def run(self, request: ScoreChoices, model: Scorer, dataset: Dataset | None = None) -> CachedArray: ...
+
+    @overload
+    def run(self, request: ClassWeights, model: TextEncoder) -> Floats: ...
+
+    @overload
+    def run(self, request: LogitScale, model: Encoder) -> Floats: ...
 
     @overload
     def run(self, request: Generate, model: Generator, dataset: Dataset | None = None) -> Responses: ...
@@ -83,20 +93,20 @@ class Runner:
     ) -> CachedArray | Floats | Responses:
         """Return the answers of a model to a request, from the store as far as they are there.
 
-        Returns for an `ImageRequest` one row per image, for `ScoreTexts` one row per text, for a `ArrayRequest` an
-        array, and for `Generate` one response per request. `check_width` raises an error for a number of values
-        per image that the caller cannot use; it is called before the first answers are stored.
+        Returns one row per image or per text of a request about such items, an array for other requests about texts,
+        and for `Generate` one response per request. `check_width` raises an error for a number of values per image
+        that the caller cannot use; it is called before the first answers are stored.
         """
         with span("identify"):
             entry = self.store.entry(request_key(request, model, dataset))
         self.digests.add(entry.key.digest)
-        if isinstance(request, ArrayRequest):
-            return read_or_compute(entry, lambda: self.engine.answer_texts(request, model))
-        if isinstance(request, ScoreTexts):
-            return TextRun(entry, self.engine, request, model, self.progress).answers()
-        if isinstance(request, ImageRequest):
+        if request.row_per_image:
             assert dataset is not None
             return ImageRun(entry, self.engine, request, model, dataset, self.progress, check_width).answers()
+        if isinstance(request, ScoreChoices):
+            return TextRun(entry, self.engine, request, model, self.progress).answers()
+        if not isinstance(request, Generate):
+            return read_or_compute(entry, lambda: self.engine.answer_texts(request, model))
         self.token_limits.update(text_request.max_tokens for text_request in request.requests)
         run = BatchRun(entry, self.engine, request, model, dataset, self.progress)
         responses = run.responses()

@@ -7,7 +7,7 @@ import numpy as np
 
 from eyechart.errors import StoreError
 from eyechart.inference.engines.interface import Engine, ImageAnswers
-from eyechart.inference.requests.row_requests import ScoreTexts
+from eyechart.inference.requests.row_requests import ScoreChoices
 from eyechart.inference.runner.image_rows import Progress
 from eyechart.inference.store.arrays import Block, CachedArray, append, compact, gather, stored_rows
 from eyechart.inference.store.entries import StoreEntry, Writer
@@ -22,7 +22,7 @@ class TextRun:
 
     entry: StoreEntry
     engine: Engine
-    request: ScoreTexts
+    request: ScoreChoices
     model: Scorer
     progress: Progress
 

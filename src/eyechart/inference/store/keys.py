@@ -7,7 +7,7 @@ from eyechart.inference.store.entries import Key
 from eyechart.models.types import Model
 
 
-def request_key(request: BaseRequest[Model], model: Model, dataset: Dataset | None = None) -> Key:
+def request_key(request: BaseRequest, model: Model, dataset: Dataset | None = None) -> Key:
     """Return the key of a model's answers to a request about the images of a data set.
 
     Requests about the whole split have the same key whatever part of it is selected. Raises ValueError for a request

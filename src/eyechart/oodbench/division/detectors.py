@@ -9,7 +9,7 @@ from eyechart.data.labels.class_names import load_templates
 from eyechart.errors import ModelError, SpecError
 from eyechart.inference.requests.class_weights import ClassPrompts, cosine_similarity, fill_templates
 from eyechart.inference.requests.image_bytes import image_name
-from eyechart.inference.requests.row_requests import Classify, ClassWeights, EncodeImages, LogitScale, Match
+from eyechart.inference.requests.row_requests import Classify, ClassWeights, Encode, LogitScale, Match
 from eyechart.inference.runner.runner import Runner
 from eyechart.inference.store.arrays import CachedArray, all_failed
 from eyechart.models.types import Classifier, Encoder, Floats, Matcher, Model
@@ -60,7 +60,7 @@ def _encoder_logits(
     runner: Runner, model: Encoder, dataset: Dataset, wording: ClassPrompts
 ) -> tuple[CachedArray, Floats]:
     """Return an encoder's features and logits: cosine similarities times the model's logit scale."""
-    cached = runner.run(EncodeImages(), model, dataset)
+    cached = runner.run(Encode(), model, dataset)
     weights = runner.run(ClassWeights(wording.names, wording.templates), model)
     if all_failed(cached):
         return cached, cached.values

@@ -8,7 +8,7 @@ import numpy as np
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import DataError
-from eyechart.inference.requests.row_requests import EncodeImages
+from eyechart.inference.requests.row_requests import Encode
 from eyechart.models.types import Floats
 from eyechart.oodbench.answers.pair_predictions import LABELS
 from eyechart.oodbench.division.case_division import load_division
@@ -192,7 +192,7 @@ def _pair_features(context: Context) -> _PairFeatures:
     Raises DataError if there are fewer than MIN_PAIRS.
     """
     division = load_division(context)
-    cached = context.runner.run(EncodeImages(), context.image_encoder, context.dataset)
+    cached = context.runner.run(Encode(), context.image_encoder, context.dataset)
     wanted = np.isin(np.array(division.sets), (OOD_S, OOD_H)) & division.main
     indices = np.flatnonzero(wanted & ~np.isin(division.rows, [*cached.errors]))
     if len(indices) < MIN_PAIRS:

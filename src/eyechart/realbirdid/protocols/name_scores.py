@@ -10,7 +10,7 @@ from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.labels.class_names import load_templates
 from eyechart.errors import DataError, SpecError
 from eyechart.inference.requests.class_weights import check_weights, cosine_similarity
-from eyechart.inference.requests.row_requests import ClassWeights, EncodeImages, LogitScale, ScoreChoices
+from eyechart.inference.requests.row_requests import ClassWeights, Encode, LogitScale, ScoreChoices
 from eyechart.inference.store.arrays import all_failed
 from eyechart.models.types import Floats, Scorer
 from eyechart.protocol.context import Context
@@ -108,7 +108,7 @@ def _score_with_encoder(context: Context, names: Sequence[str]) -> NameScores:
         )
     runner, model, template_set = context.runner, context.encoder, load_templates(context.templates or TEMPLATES)
     by = f"{template_set.name} ({template_set.sha256[:8]})"
-    features = runner.run(EncodeImages(), model, context.dataset)
+    features = runner.run(Encode(), model, context.dataset)
     weights = runner.run(ClassWeights(tuple(names), template_set.formats), model)
     check_weights(model, weights)
     times: np.float32 = runner.run(LogitScale(), model)[0, 0]
@@ -124,7 +124,7 @@ def _score_with_encoder(context: Context, names: Sequence[str]) -> NameScores:
 def _score_with_language_model(context: Context, names: Sequence[str]) -> NameScores:
     """Return the log-probabilities of a language model, of the shortest unique prefix of each name."""
     question = context.select_prompt(get_prompt("species"))
-    request = ScoreChoices((0, question.text), tuple(names), "unique")
+    request = ScoreChoices(None, (0, question.text), tuple(names), "unique")
     scores = context.runner.run(request, context.scorer, context.dataset)
 
     def read(start: int, stop: int) -> Floats:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eyechart.inference.requests.row_requests import ScoreTexts
+from eyechart.inference.requests.row_requests import ScoreChoices
 from eyechart.inference.store.arrays import all_failed
 from eyechart.models.types import Floats
 from eyechart.protocol.ask import ask
@@ -45,7 +45,7 @@ def score_free_answers(context: Context, names: Sequence[str]) -> NameScores:
     }
     if not position:
         return NameScores(lambda start, stop: np.full((stop - start, len(names)), np.nan, np.float32), errors, variant)
-    scores = context.runner.run(ScoreTexts(tuple(position), tuple(names), "unique"), context.scorer)
+    scores = context.runner.run(ScoreChoices(tuple(position), (0,), tuple(names), "unique"), context.scorer)
     errors |= {row: scores.errors[index] for row, index in enumerate(rows.tolist()) if index in scores.errors}
 
     def read(start: int, stop: int) -> Floats:
