@@ -70,7 +70,7 @@ EVERYDAY = (
 )  # fmt: skip
 ADVANCED = (
     Option("store", "folder of the cached answers", str(STORE), "DIR"),
-    Option("remote", "URL of a store, such as s3://…, whose sealed answers are copied if they are not in --eye-store",
+    Option("remote", "URL of a store, such as s3://…, whose answers are copied if they are not in --eye-store",
            metavar="URL"),
     Option("seed", "seed of every random choice", "42", "N"),
     Option("offline", "never open a network connection", flag=True),

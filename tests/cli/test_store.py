@@ -6,14 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import filelock
+import msgspec
 import numpy as np
 import pytest
 
 from eyechart.cli import main
 from eyechart.cli.store import format_size
+from eyechart.inference.requests.row_requests import ScoreChoices
+from eyechart.inference.requests.text_requests import Generate
+from eyechart.inference.store import responses
 from eyechart.inference.store.arrays import Block, append, seal
 from eyechart.inference.store.entries import Key, Store, StoreEntry
-from eyechart.models.types import Identity
+from eyechart.models.types import Answer, Identity
 
 KINDS = ("image_features", "logits", "class_weights")
 ROWS = np.arange(12, dtype=np.float32).reshape(6, 2)
@@ -72,6 +76,19 @@ def test_every_entry_is_listed_with_its_state_and_model(entries: Mapping[str, St
         for number, (kind, entry) in enumerate(entries.items())
     ]
     assert [[line[0], *line[3:]] for line in lines] == sorted(wanted)
+
+
+def test_texts_are_open_to_every_run_and_not_partial(entries: Mapping[str, StoreEntry], store: Any) -> None:
+    for number, request in enumerate((Generate(()), ScoreChoices(("a text",), (0,), ("a", "b")))):
+        key = msgspec.structs.replace(entries[KINDS[0]].key, kind=request.key_fields.kind)
+        with Store(entries[KINDS[0]].folder.parents[1]).entry(key).lock_for_writing() as writer:
+            if number:
+                append(writer, Block((0,), 2), ROWS[:1])
+            else:
+                responses.append(writer, "request", Answer("a response", (), True))
+    states = {line.split()[4]: line.split()[3] for line in store("ls").splitlines()}
+    assert states["text"] == states["text_posterior"] == "open"
+    assert store("verify") == "5 entries: 1 are partial and 0 are damaged.\n"
 
 
 def test_sizes_are_those_of_the_files_by_model(entries: Mapping[str, StoreEntry], store: Any) -> None:

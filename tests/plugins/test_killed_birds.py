@@ -36,9 +36,9 @@ def come_to(stage):
 def abstaining():
     return "test_abstention" in os.environ.get("PYTEST_CURRENT_TEST", "")
 
-def request_missing(run, writer, real=BatchRun.request_missing):
-    names.append(run.batch.name)
-    return real(run, writer)
+def request_missing(run, writer, stored, real=BatchRun.request_missing):
+    names.append("birds" if run.batch.about_images else "extraction")
+    return real(run, writer, stored)
 
 def append(*told, real=responses.append):
     found = real(*told)

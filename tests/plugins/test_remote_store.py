@@ -1,4 +1,4 @@
-"""`--eye-remote` copies sealed answers from a store at a URL, after a check of their digests; the rest is asked."""
+"""`--eye-remote` copies answers from a store at a URL, after a check of their digests; the rest is asked."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -20,7 +20,7 @@ class RunSettings(TypedDict, total=False):
         templates: Prompt templates of zero-shot models, as for `--eye-templates`.
         store: The folder of stored answers.
         out: The folder of runs.
-        remote: The URL of a store from which sealed answers are copied, as for `--eye-remote`.
+        remote: The URL of a store from which answers are copied, as for `--eye-remote`.
         offline: Whether no connection may be opened.
         devices: The number of processes of a model on this machine; by default one for each GPU if there are two or
             more, else none beside this process. A model in memory always answers in this process.

@@ -25,13 +25,13 @@ def store() -> None:
 def list_store(store: Path) -> None:
     """List the entries.
 
-    Prints for each the digest, size, state (complete or partial), kind of answers, and model.
+    Prints for each the digest, size, state (complete, partial, or open to the texts of every run), kind of answers, and
+    model. All texts of a model about one data set are one entry.
     """
     from eyechart.inference.store.contents import list_entries
 
     for entry in list_entries(store):
-        state = "complete" if entry.complete else "partial"
-        print(f"{entry.digest[:12]}  {format_size(entry.size):>9}  {state:8}  {entry.description}")
+        print(f"{entry.digest[:12]}  {format_size(entry.size):>9}  {entry.state:8}  {entry.description}")
 
 
 @store.command()
@@ -63,7 +63,7 @@ def verify(store: Path) -> int:
     damaged = [(entry, why) for entry, why in entries if why]
     for entry, why in damaged:
         print(f"{entry.folder}: {why}")
-    partial = sum(not entry.complete for entry, _ in entries)
+    partial = sum(entry.state == "partial" for entry, _ in entries)
     print(f"{len(entries):,} entries: {partial:,} are partial and {len(damaged):,} are damaged.")
     return DAMAGED if damaged else 0
 
@@ -76,7 +76,8 @@ def prune(runs: Sequence[Path], store: Path, *, delete: bool) -> None:
     """List or delete the entries that given runs do not use.
 
     RUN is the folder of a run, or a folder of runs such as reports/runs. Entries that their records name are kept; the
-    answers of cases without a record are not. No file outside of entries is deleted, and no entry that a run holds.
+    answers of cases without a record are not. All texts of a model about one data set are one entry, which is kept
+    whole if one of them is used. No file outside of entries is deleted, and no entry that a run holds.
     """
     from eyechart.errors import ReportError
     from eyechart.inference.store.contents import unused_entries
@@ -103,7 +104,8 @@ def merge(into: Path, sources: Sequence[Path]) -> int:
     """Add the answers of stores to the store INTO.
 
     The result does not depend on the order, and another merge of the same stores changes nothing. The exit status is 1
-    if two stores have other answers under one key; both entries are then left as they are.
+    if two stores have other answers under one key: both entries of numbers are then left as they are; of two texts in
+    answer to one request, each store keeps its own, and all other texts are added.
     """
     from eyechart.inference.store.copies import merge_store
 
@@ -114,7 +116,7 @@ def merge(into: Path, sources: Sequence[Path]) -> int:
 @click.argument("store", metavar="STORE", type=PATH)
 @click.argument("url", metavar="URL")
 def push(store: Path, url: str) -> int:
-    """Copy the sealed entries of STORE to a URL, such as s3://bucket/answers.
+    """Copy the answers of STORE to a URL, such as s3://bucket/answers.
 
     fsspec opens the URL; the package of its protocol (s3fs for s3://) must be installed.
     """
@@ -127,7 +129,7 @@ def push(store: Path, url: str) -> int:
 @click.argument("url", metavar="URL")
 @click.argument("store", metavar="STORE", type=PATH)
 def pull(url: str, store: Path) -> int:
-    """Add the sealed entries at a URL to STORE, after a check of their digests."""
+    """Add the answers at a URL to STORE, after a check of their digests."""
     from eyechart.inference.store.copies import pull_store
 
     return _print_copies([pull_store(url, store)])

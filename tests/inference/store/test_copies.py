@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.cli import main
+from eyechart.errors import StoreError
 from eyechart.inference.store import responses
 from eyechart.inference.store.arrays import Block, append, compact, gather, seal, stored_rows
 from eyechart.inference.store.copies import RemoteStore, merge_store, pull_store, push_store
@@ -255,16 +256,81 @@ def answered(tmp_path: Path) -> Path:
 def test_sealed_entries_are_pushed_and_pulled(
     tmp_path: Path, answered: Path, protocol: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The copy has the bytes of the original, without partial entries; what is there is not copied again."""
+    """The copy has the bytes of the original, also of partial entries; what is there is not copied again."""
     url = f"{protocol}://{tmp_path}/remote"
     assert main(["store", "push", str(answered), url]) == 0
-    assert "2 entries added" in capsys.readouterr().out
+    assert "3 entries added" in capsys.readouterr().out
     assert main(["store", "push", str(answered), url]) == 0
-    assert "0 entries added, 0 completed, 2 there already" in capsys.readouterr().out
+    assert "0 entries added, 0 completed, 3 there already" in capsys.readouterr().out
     assert main(["store", "pull", url, str(tmp_path / "copy")]) == 0
-    partial = entry_of(answered, 2).folder.name
-    expected = {name: data for name, data in contents(answered).items() if partial not in name}
-    assert contents(tmp_path / "copy") == expected
+    assert contents(tmp_path / "copy") == contents(answered)
+
+
+def write_texts(root: Path, texts: Mapping[str, str]) -> Path:
+    with entry_of(root, 0).lock_for_writing() as writer:
+        for request, text in texts.items():
+            responses.append(writer, request, Answer(text, (), True, usage=Usage(1, 1)))
+        responses.compact(writer, responses.read_stored(writer))
+    return root
+
+
+def read_texts(root: Path) -> dict[str, str]:
+    return {request: response.text for request, (response, _) in responses.read_stored(entry_of(root, 0)).items()}
+
+
+@pytest.mark.parametrize("protocol", ["memory", "file"])
+def test_texts_of_several_stores_are_pushed_and_pulled(tmp_path: Path, protocol: str) -> None:
+    """A push adds what is not there in one file more; a session takes all, and keeps its own."""
+    url = f"{protocol}://{tmp_path}/texts"
+    one = write_texts(tmp_path / "one", {"a": "1", "b": "2"})
+    other = write_texts(tmp_path / "other", {"b": "2", "c": "3"})
+    assert [push_store(store, url).added for store in (one, one)] == [1, 0]
+    assert push_store(other, url).completed == 1
+    files, folder = fsspec.filesystem(protocol), entry_of(one, 0).folder.relative_to(one)
+    assert len(files.glob(f"{tmp_path}/texts/{folder}/*.part")) == 2
+    assert pull_store(url, tmp_path / "copy").added == 1
+    third = write_texts(tmp_path / "third", {"d": "4"})
+    remote = RemoteStore(url, third)
+    for _ in range(2):
+        remote.copy_entry(entry_of(third, 0).key.digest)
+    assert read_texts(tmp_path / "copy") == {"a": "1", "b": "2", "c": "3"}
+    assert read_texts(third) == {**read_texts(tmp_path / "copy"), "d": "4"}
+
+
+def test_of_two_texts_each_store_keeps_its_own_and_takes_all_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = f"file://{tmp_path}/texts"
+    one = write_texts(tmp_path / "one", {"a": "1", "b": "2"})
+    other = write_texts(tmp_path / "other", {"b": "two", "c": "3"})
+    push_store(one, url)
+    for command in (["push", str(other), url], ["pull", url, str(other)], ["merge", str(one), str(other)]):
+        assert main(["store", *command]) == 1
+        assert "have other answers to 1 of the same requests" in capsys.readouterr().out
+    assert read_texts(one) == {"a": "1", "b": "2", "c": "3"}
+    assert read_texts(other) == {"a": "1", "b": "two", "c": "3"}
+
+
+def test_a_damaged_part_at_the_url_is_refused(tmp_path: Path) -> None:
+    one = write_texts(tmp_path / "one", {"a": "1"})
+    push_store(one, url := f"file://{tmp_path}/texts")
+    (part,) = (tmp_path / "texts").rglob("*.part")
+    part.write_bytes(part.read_bytes()[:-1])
+    for copy in (lambda: pull_store(url, tmp_path / "copy"), lambda: push_store(one, url)):
+        with pytest.raises(
+            StoreError, match=r"is damaged: its sha256 is .* Delete it there, and push its answers again"
+        ):
+            copy()
+
+
+def test_an_upload_of_texts_that_was_cut_off_is_no_entry(tmp_path: Path) -> None:
+    one = write_texts(tmp_path / "one", {"a": "1"})
+    push_store(one, url := f"file://{tmp_path}/texts")
+    (part,) = (tmp_path / "texts").rglob("*.part")
+    part.rename(part.with_suffix(""))
+    RemoteStore(url, tmp_path / "copy").copy_entry(entry_of(one, 0).key.digest)
+    assert not entry_of(tmp_path / "copy", 0).folder.exists()
+    assert push_store(one, url).added == pull_store(url, tmp_path / "copy").added == 1
 
 
 def test_an_upload_that_was_cut_off_is_no_entry(tmp_path: Path, answered: Path) -> None:
@@ -272,7 +338,7 @@ def test_an_upload_that_was_cut_off_is_no_entry(tmp_path: Path, answered: Path) 
     push_store(answered, f"file://{tmp_path}/remote")
     done = tmp_path / "remote" / entry_of(answered, 0).folder.relative_to(answered) / "done.json"
     done.unlink()
-    assert pull_store(f"file://{tmp_path}/remote", tmp_path / "copy").added == 1
+    assert pull_store(f"file://{tmp_path}/remote", tmp_path / "copy").added == 2
     assert push_store(answered, f"file://{tmp_path}/remote").added == 1
     assert pull_store(f"file://{tmp_path}/remote", tmp_path / "copy").added == 1
 
@@ -314,7 +380,7 @@ def test_a_damaged_download_is_refused(tmp_path: Path, answered: Path, capsys: p
 
 @pytest.mark.parametrize(
     ("url", "message"),
-    [("nothing://a/b", "cannot be opened"), ("memory://empty/place", "There are no sealed entries at")],
+    [("nothing://a/b", "cannot be opened"), ("memory://empty/place", "There are no answers at")],
 )
 def test_a_url_without_entries_is_refused(
     tmp_path: Path, url: str, message: str, capsys: pytest.CaptureFixture[str]

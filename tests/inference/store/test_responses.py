@@ -14,6 +14,7 @@ from eyechart.errors import StoreError
 from eyechart.inference.requests.text_requests import Generate, TextRequest
 from eyechart.inference.runner.runner import Runner
 from eyechart.inference.store import responses
+from eyechart.inference.store.copies import RemoteStore, push_store
 from eyechart.inference.store.entries import Key, Store, StoreEntry, Writer
 from eyechart.inference.store.keys import request_key
 from eyechart.inference.store.responses import Response, Responses
@@ -289,6 +290,17 @@ def test_a_part_that_is_tidied_away_while_it_is_read_is_waited_for(
     model = talker(said)
     assert library.ask(model, range(4)).fresh == 0
     assert model.asked == []
+
+
+def test_what_was_pushed_is_not_asked_on_another_machine(
+    library: Library, other: Library, talker: Any, tmp_path: Path
+) -> None:
+    library.ask(talker(said), range(8))
+    push_store(library.root, url := f"file://{tmp_path}/remote")
+    model, store = talker(said), Store(other.root, copy_entry=RemoteStore(url, other.root).copy_entry)
+    found = Runner(store, None, 0, lambda *_: None).run(other.asked(range(8)), model, other.dataset)
+    assert (model.asked, found.fresh) == ([], 0)
+    assert other.files(model) == library.files(model)
 
 
 def test_progress_counts_the_questions_asked_for(library: Library, talker: Any) -> None:

@@ -25,6 +25,8 @@ from eyechart.inference.requests.class_weights import fill_templates
 from eyechart.models.types import Until
 
 ID_DIGITS = 15  # hexadecimal digits of a sha256 that make an id: JSON can hold such an integer
+IMAGE_SCORE_KINDS = ("posterior", "retrieval", "constrained")  # in keys of scores of choices
+TEXT_SCORE_KINDS = ("text_posterior", "text_retrieval", "text_constrained")
 Items = tuple[str, ...] | None
 
 
@@ -165,11 +167,9 @@ class ScoreChoices(BaseRequest):
         """
         if self.best and self.until != "end":
             raise ValueError("The best choice is that of whole answers. Expected until='end' with best=True.")
-        kind = "constrained" if self.best else {"end": "posterior", "unique": "retrieval"}[self.until]
-        return KeyFields(
-            kind if self.items is None else f"text_{kind}",
-            sha256(msgspec.json.encode([self.parts, self.choices])).hexdigest(),
-        )
+        number = 2 if self.best else {"end": 0, "unique": 1}[self.until]
+        kinds = IMAGE_SCORE_KINDS if self.items is None else TEXT_SCORE_KINDS
+        return KeyFields(kinds[number], sha256(msgspec.json.encode([self.parts, self.choices])).hexdigest())
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import msgspec
 
 from eyechart.inference.requests.row_requests import BaseRequest, KeyFields
 
+TEXT_KIND = "text"  # in the key of answers
 ANSWER_KEY = "answer"  # of a JSON answer that is one of some choices
 AnswerFormat = Mapping[str, Any] | tuple[str, ...] | None
 
@@ -98,7 +99,7 @@ class Generate(BaseRequest):
     @property
     def key_fields(self) -> KeyFields:
         """What this request contributes to the key of its answers; the ids of the requests cover all else."""
-        return KeyFields("text", decoding={"temperature": 0})
+        return KeyFields(TEXT_KIND, decoding={"temperature": 0})
 
     def group_by_settings(self, numbers: Sequence[int]) -> Iterator[list[int]]:
         """Yield the numbers of requests in groups that a model can answer in one call."""

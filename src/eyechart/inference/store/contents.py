@@ -13,11 +13,14 @@ import filelock
 import msgspec
 
 from eyechart.errors import StoreError
+from eyechart.inference.requests.row_requests import TEXT_SCORE_KINDS
+from eyechart.inference.requests.text_requests import TEXT_KIND
 from eyechart.inference.store import arrays
 from eyechart.inference.store.entries import DONE
 
 DIGEST = re.compile(r"[0-9a-f]{64}")
 KEY = "key.json"
+OPEN_KINDS = (TEXT_KIND, *TEXT_SCORE_KINDS)
 
 
 class _SealedFile(msgspec.Struct):
@@ -41,6 +44,11 @@ class StoredEntry:
     def complete(self) -> bool:
         """Whether the entry has all its answers."""
         return (self.folder / DONE).is_file()
+
+    @property
+    def state(self) -> str:
+        """How much of the entry is there: "complete", "partial", or "open" for texts, to which every run may add."""
+        return "complete" if self.complete else "open" if self.key.get("question") in OPEN_KINDS else "partial"
 
     @cached_property
     def size(self) -> int:

@@ -1,7 +1,8 @@
-"""Copies of stores: the union of several stores, and sealed entries on remote file systems.
+"""Copies of stores: the union of several stores, and copies on remote file systems.
 
-A merge gives the same store whatever the order of its sources, and another merge of the same changes nothing. Remote
-copies have sealed entries alone, whose files never change.
+A merge gives the same store whatever the order of its sources, and another merge of the same changes nothing. Files of
+remote copies never change. An entry that is sealed has the same files there. Another one, such as the texts of a model,
+has part files, each named by its sha256: a push adds one part with the answers that no other part has.
 """
 
 import os
@@ -9,6 +10,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
+from hashlib import file_digest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,10 +22,11 @@ from eyechart.files.atomic import write_atomic
 from eyechart.files.urls import explain_errors, needs_connection, open_url
 from eyechart.inference.store import arrays
 from eyechart.inference.store.contents import KEY, StoredEntry, list_entries
-from eyechart.inference.store.entries import DONE, Key, Store, Writer, remove_parts
+from eyechart.inference.store.entries import DONE, FIRST, Key, Store, Writer, remove_parts
 from eyechart.inference.store.unions import union_with
 from eyechart.models.description.identity import FOLDER as MODELS
 
+PART = ".part"
 TIME = ".time"  # ends the name of a remote file with the time of a model's last answer
 OnWait = Callable[[str], None]  # is called when another run holds an entry
 
@@ -41,16 +44,17 @@ class Copied:
         """Count an entry by its outcome."""
         setattr(self, outcome, getattr(self, outcome) + 1)
 
-    def conflict(self, first: object, second: object) -> None:
-        """Name two entries of one key that have other answers."""
-        self.conflicts += (f"{first} and {second} have other answers",)
+    def conflict(self, first: object, second: object, answers: int = 0) -> None:
+        """Name two entries of one key that have other answers, and the number of these if it is known."""
+        number = f" to {answers:,} of the same requests" if answers else ""
+        self.conflicts += (f"{first} and {second} have other answers{number}",)
 
 
 def merge_store(into: Path, source: Path) -> Copied:
     """Add the answers of a store to another one.
 
-    Raises StoreError if the source is no store, or if it has a damaged entry. An entry that both stores have with other
-    answers is left as it is, and named in the result.
+    Raises StoreError if the source is no store, or if it has a damaged entry. Answers of an entry that both stores have
+    with other answers are left as they are, and the entry is named in the result.
     """
     copied = Copied()
     for entry in list_entries(source):
@@ -74,12 +78,11 @@ def _merge_entry(
             copied.count("completed" if any(target.folder.glob("*.part")) else "added")
             _copy_files(writer, entry.folder)
         else:
-            union = union_with(writer, entry.folder)
-            if union.differs():
-                copied.count("present")
-                copied.conflict(target.folder, entry.folder)
-            else:
-                copied.count("completed" if union.add() else "present")
+            union, begun = union_with(writer, entry.folder), any(target.folder.glob("*.part"))
+            if union.conflicts:
+                copied.conflict(target.folder, entry.folder, union.conflicts)
+            changed = union.add()
+            copied.count(("completed" if begun else "added") if changed else "present")
 
 
 def _refuse_damage(entry: StoredEntry, command: str) -> None:
@@ -130,16 +133,16 @@ def _merge_models(into: Path, source: Path) -> None:
 
 
 def push_store(store: Path, url: str) -> Copied:
-    """Copy the sealed entries of a store to a URL that fsspec knows; entries that are there are left as they are.
+    """Copy the answers of a store to a URL that fsspec knows; those that are there are left as they are.
 
     Raises StoreError if the store has a damaged entry. Entries with other answers are named in the result.
     """
     files, root = open_url(url, StoreError)
     copied = Copied()
     for entry in list_entries(store):
-        if entry.complete:
-            _refuse_damage(entry, "push")
-            _push_entry(entry, files, f"{root}/{entry.digest[:2]}/{entry.digest}", copied)
+        _refuse_damage(entry, "push")
+        push = _push_sealed if entry.complete else _push_missing
+        push(entry, files, f"{root}/{entry.digest[:2]}/{entry.digest}", copied)
     for path in sorted((store / MODELS).glob("*.json")):
         upload(files, path, f"{root}/{MODELS}/{path.name}")
         location, last = f"{root}/{MODELS}/{path.stem}{TIME}", path.stat().st_mtime_ns
@@ -155,7 +158,7 @@ def _read_time(files: Any, location: str) -> int:
         return 0
 
 
-def _push_entry(entry: StoredEntry, files: Any, folder: str, copied: Copied) -> None:
+def _push_sealed(entry: StoredEntry, files: Any, folder: str, copied: Copied) -> None:
     """Copy a sealed entry to a folder on a remote file system; the file that says that all are there comes last."""
     done = f"{folder}/{DONE}"
     if files.exists(done):
@@ -168,8 +171,61 @@ def _push_entry(entry: StoredEntry, files: Any, folder: str, copied: Copied) -> 
     copied.count("added")
 
 
+def _push_missing(entry: StoredEntry, files: Any, folder: str, copied: Copied) -> None:
+    """Copy the answers of an entry that is not sealed, as far as a remote folder lacks them, as one more part."""
+    if files.exists(f"{folder}/{DONE}"):
+        copied.count("present")
+        return
+    with TemporaryDirectory(prefix="push-", dir=entry.folder.parent) as location:  # the default folder may be in memory
+        there, more = Writer(Path(location) / "there"), Writer(Path(location) / "more")
+        for writer in (there, more):
+            writer.folder.mkdir()
+        begun = _download_parts(files, folder, there.folder)
+        union = union_with(there, entry.folder)
+        if union.conflicts:
+            copied.conflict(folder, entry.folder, union.conflicts)
+        more.replace(union.missing())
+        part = more.folder / FIRST
+        if not part.stat().st_size:
+            copied.count("present")
+            return
+        upload(files, entry.folder / KEY, f"{folder}/{KEY}")
+        draft = f"{folder}/{_digest(part)}"
+        upload(files, part, draft)
+        files.mv(draft, f"{draft}{PART}")  # an upload that was cut off is no part
+        copied.count("completed" if begun else "added")
+
+
+def _digest(path: Path) -> str:
+    """Return the sha256 of a file."""
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
+
+
+def _download_parts(files: Any, folder: str, into: Path) -> int:
+    """Copy the parts of a remote entry, and return their number. Raises StoreError if one is damaged."""
+    paths = _remote_parts(files, folder)
+    for number, path in enumerate(paths):
+        part = into / f"{number:05d}{PART}"
+        files.get_file(path, str(part))
+        if (digest := _digest(part)) != path.rpartition("/")[2].removesuffix(PART):
+            raise StoreError(
+                f"{files.unstrip_protocol(path)} is damaged: its sha256 is {digest[:12]}…, not that of its name. "
+                "Delete it there, and push its answers again."
+            )
+    return len(paths)
+
+
+def _remote_parts(files: Any, folder: str) -> list[str]:
+    """Return the paths of the parts of a remote entry, none if it is not there."""
+    try:
+        return sorted(path for path in files.ls(folder, detail=False) if path.endswith(PART))
+    except FileNotFoundError:
+        return []
+
+
 def pull_store(url: str, store: Path) -> Copied:
-    """Add the sealed entries at a URL that fsspec knows to a store, after a check of their digests."""
+    """Add the answers at a URL that fsspec knows to a store, after a check of their digests."""
     files, root = open_url(url, StoreError)
     copied = Copied()
     for folder in _remote_entries(files, root):
@@ -179,20 +235,22 @@ def pull_store(url: str, store: Path) -> Copied:
 
 
 def _pull_entry(files: Any, folder: str, store: Path, copied: Copied, on_wait: OnWait = lambda _: None) -> None:
-    """Add the sealed entry in a remote folder to a store. Raises StoreError if it is damaged."""
+    """Add the entry in a remote folder to a store. Raises StoreError if it is damaged."""
     digest = folder.rpartition("/")[2]
-    there = StoredEntry(store / digest[:2] / digest)
+    there, sealed = StoredEntry(store / digest[:2] / digest), files.exists(f"{folder}/{DONE}")
     if there.complete:
         copied.count("present")
-        if files.cat_file(f"{folder}/{DONE}") != read_done(there.folder):
+        if sealed and files.cat_file(f"{folder}/{DONE}") != read_done(there.folder):
             copied.conflict(there.folder, folder)
         return
     store.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix="pull-", dir=store) as location:  # the default folder may be in memory
         local = StoredEntry(Path(location) / digest)
         local.folder.mkdir()
-        for path in files.ls(folder, detail=False):
-            files.get_file(path, str(local.folder / path.rpartition("/")[2]))
+        if not (sealed or _download_parts(files, folder, local.folder)):
+            return  # an upload that was cut off
+        for name in (KEY, arrays.ANSWERS_FILE, DONE) if sealed else (KEY,):
+            files.get_file(f"{folder}/{name}", str(local.folder / name))
         if damage := local.damage():
             raise StoreError(
                 f"{files.unstrip_protocol(folder)}: the entry {digest[:12]} is damaged ({damage}). Delete it there, "
@@ -203,17 +261,17 @@ def _pull_entry(files: Any, folder: str, store: Path, copied: Copied, on_wait: O
 
 @dataclass
 class RemoteStore:
-    """The sealed entries at a URL, which a session copies into its store if they are not there.
+    """The answers at a URL, which a session copies into its store if they are not there.
 
-    `missing` are the entries that are not there, so that each is looked for once. Raises StoreError for a URL that
-    fsspec does not know, and for one that needs a connection if `offline`.
+    `seen` are the entries that were looked for, so that each is once. Raises StoreError for a URL that fsspec does not
+    know, and for one that needs a connection if `offline`.
     """
 
     url: str
     store: Path
     offline: bool = False
     on_wait: OnWait = lambda _: None
-    missing: set[str] = field(default_factory=set)
+    seen: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         open_url(self.url, StoreError)
@@ -224,16 +282,16 @@ class RemoteStore:
             )
 
     def copy_entry(self, digest: str) -> None:
-        """Copy an entry into the store if it is sealed at the URL. Raises StoreError if the URL cannot be read."""
-        if digest in self.missing:
+        """Add the answers of an entry at the URL to the store. Raises StoreError if the URL cannot be read."""
+        if digest in self.seen:
             return
+        self.seen.add(digest)
         files, root = open_url(self.url, StoreError)
         folder = f"{root}/{digest[:2]}/{digest}"
         with self.explain_errors():
             try:
-                files.cat_file(f"{folder}/{DONE}")  # of a server that is gone, `exists` only says no
+                files.cat_file(f"{folder}/{KEY}")  # of a server that is gone, `exists` only says no
             except FileNotFoundError:
-                self.missing.add(digest)
                 return
             _pull_entry(files, folder, self.store, Copied(), self.on_wait)
 
@@ -263,11 +321,11 @@ def _pull_models(files: Any, root: str, store: Path) -> None:
 
 
 def _remote_entries(files: Any, root: str) -> Iterator[str]:
-    """Yield the folders of whole entries at the root of a remote store. Raises StoreError if there is none."""
-    done = sorted(files.glob(f"{root}/??/*/{DONE}"))
-    if not done:
-        raise StoreError(f"There are no sealed entries at {root}. Copy some there with: eyechart store push STORE URL")
-    yield from (path.rpartition("/")[0] for path in done)
+    """Yield the folders of entries at the root of a remote store. Raises StoreError if there is none."""
+    paths = [path for name in (DONE, f"*{PART}") for path in files.glob(f"{root}/??/*/{name}")]
+    if not paths:
+        raise StoreError(f"There are no answers at {root}. Copy some there with: eyechart store push STORE URL")
+    yield from sorted({path.rpartition("/")[0] for path in paths})
 
 
 def upload(files: Any, path: Path, target: str) -> None:

@@ -1,7 +1,7 @@
 """Stored responses: one text per request, by the id of the request."""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -138,10 +138,13 @@ def select(stored: Mapping[str, StoredResponse], ids: Sequence[str], entry: Stor
 
 def compact(writer: Writer, stored: Mapping[str, StoredResponse]) -> None:
     """Rewrite an entry sorted by request, so that its bytes do not depend on the order of arrival."""
-    ordered = sorted(stored.items())
-    writer.replace(
-        (_encode_header(request_id, usage), msgspec.json.encode(response)) for request_id, (response, usage) in ordered
-    )
+    writer.replace(encode_blocks(stored))
+
+
+def encode_blocks(stored: Mapping[str, StoredResponse]) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the block of each response, sorted by request."""
+    for request_id, (response, usage) in sorted(stored.items()):
+        yield _encode_header(request_id, usage), msgspec.json.encode(response)
 
 
 def _encode_header(request_id: str, usage: Usage) -> bytes:
