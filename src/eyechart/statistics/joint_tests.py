@@ -39,10 +39,11 @@ def sign_flip_max_t(
     normal distribution with the same correlation; those of more numbers are multiplied with the changes alone.
 
     Args:
-        numbers: (c,) ints of at least 0, the number of each change that is not 0, each at most once for a unit.
-        units: (c,) ints of at least 0, the unit of each change that is not 0.
-        changes: (c,) finite, the change of a number in a unit, in any scale of the number.
-        count: How many numbers there are.
+        numbers: (c,) ints from 0 to count - 1. For each change that is not 0, the index of the number (such as the
+            accuracy of one case) that changed. A number has at most one change in a unit.
+        units: (c,) ints of at least 0. For each change, the index of the unit (such as an image) in which it is.
+        changes: (c,) finite, the size of each change, in any scale of its number.
+        count: How many numbers there are, with those that did not change.
         draws: At least 100, all 2^units signs where these are fewer.
         seed: Of the draws.
 

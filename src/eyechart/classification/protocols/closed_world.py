@@ -1,7 +1,7 @@
 """Closed world: the prompt lists the classes; an answer is correct, wrong, out of the prompt, or unparsed.
 
-If a response ended at the token limit, a name counts if its JSON value or its line is complete; without JSON it must
-also be a name of the list. Other names are truncated.
+If a response ended at the token limit, only a complete name counts: a JSON value with its closing quotation mark, as in
+`{"1": "tabby cat"`, or, without JSON, a whole line that is a name of the list. Other names are truncated.
 """
 
 from eyechart.classification.answers.class_mapping import map_to_classes

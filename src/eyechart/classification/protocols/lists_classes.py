@@ -1,4 +1,4 @@
-"""What protocols share whose prompt lists the class names."""
+"""The base class of protocols whose prompt lists the class names: it fills the prompt again where the page shows it."""
 
 from collections.abc import Mapping, Sequence
 

@@ -58,7 +58,8 @@ class MetricComparison:
     `unchanged_model` is set if weights, settings, machine and the number of samples are equal on both sides. For a
     class without an identity of its own, code, options and files are equal, and `compares_weights` is not set.
     `effective_n` is n divided by the design effect of the changes. `changes` has the change of each image for a
-    proportion or score, () for another metric. `evidence` is equal for numbers with the same evidence. `pooled` are the
+    proportion or score, () for another metric. `evidence` names the resampled values that the test reads; metrics
+    with equal names are one test in Holm's correction. `pooled` are the
     comparisons that are pooled in this one. `whole` is the comparison over all samples if this one is of a slice. A
     pooled one has no rows of lost samples but `pooled_lost`, their number.
     """

@@ -1,8 +1,7 @@
 """One comparison per model over all of its cases: the pooled decision.
 
 Every answer of a primary metric that is a proportion has the same weight, whichever case it is of; so has every log
-score. Images that several
-cases share are one unit of the test, as observations with several photographs are.
+score. An image that several cases share is one sampling unit of the test, as an observation with several photographs is.
 """
 
 from collections.abc import Iterable, Sequence

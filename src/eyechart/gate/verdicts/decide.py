@@ -1,9 +1,9 @@
 """The verdict on each metric, case, model and session: regression, no regression, inconclusive or improvement.
 
 The primary metrics of all cases, with the pooled comparison of each model, are one family, all other metrics a second
-one, proper scores a third one; the significance level holds for each family. Within a family, proportions and scores
-are tested jointly with shared signs of images, other metrics with Holm's correction. If a family has both, each kind
-has half of the level.
+one, proper scores a third one; the significance level holds for each family. Within a family, proportions (or, in the
+third one, scores) are tested jointly with shared signs of images, other metrics with Holm's correction. If a family has
+both kinds, each has half of the level: adjusted p-values are doubled.
 """
 
 from collections import defaultdict
@@ -235,8 +235,9 @@ def _decide(comparison: MetricComparison, adjusted: float, limit: float, rule: R
 def adjust_family(comparisons: Sequence[MetricComparison], alpha: float) -> Floats:
     """Return the p-values of a family (n,), adjusted for all of its metrics; NaN where there is no test.
 
-    A test more never lowers the p-value of another one, but for the error of random draws. A level below 0.001 would
-    take too many draws: Holm's correction is then used for all metrics.
+    A family with metrics of both kinds, tested jointly and by Holm's correction, has its p-values doubled (Bonferroni's
+    correction for the two kinds). A test more never lowers the p-value of another one, but for the error of random
+    draws. A level below 0.001 would take too many draws: Holm's correction is then used for all metrics.
     """
     adjusted = np.full(len(comparisons), nan)
     tested = [index for index, comparison in enumerate(comparisons) if not isnan(comparison.p)]
