@@ -24,10 +24,11 @@ class Estimate:
     """One value of a case, with the evidence by which it is compared with another run.
 
     `value` is None where the metric is not defined; NaN becomes None. It is within its interval, and both are within
-    the metric's range (`metric_ranges.keep_in_range`). `subset` names the samples that the value is computed on, `level` the
-    level of the taxonomy and `prompt` the prompts of a prompt set (see `records.Metric`). `title` names the row of the
-    value in the terminal, "" for a value without a row. `higher_is_better` is None for a value that the gate does not
-    judge; it is that of the metric's definition (`metric_definitions`) unless it is given, as for another tool's.
+    the metric's range (`metric_ranges.keep_in_range`). `subset` names the samples that the value is computed on,
+    `level` the level of the taxonomy and `prompt` the prompts of a prompt set (see `records.Metric`). `title` names the
+    row of the value in the terminal, "" for a value without a row. `higher_is_better` is None for a value that the gate
+    does not judge; it is that of the metric's definition (`metric_definitions`) unless it is given, as for another
+    tool's.
 
     `correct` (samples,) has 1 for a correct sample, 0 for a wrong one and NaN for one that does not count: the value is
     its mean, and two runs are compared by McNemar's exact test. `bootstrap` returns the values (`evidence.RESAMPLES`,)

@@ -1,7 +1,8 @@
 """One comparison per model over all of its cases: the pooled decision.
 
 Every answer of a primary metric that is a proportion has the same weight, whichever case it is of; so has every log
-score. An image that several cases share is one sampling unit of the test, as an observation with several photographs is.
+score. An image that several cases share is one sampling unit of the test, as is an observation with several
+photographs.
 """
 
 from collections.abc import Iterable, Sequence
