@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from eyechart_examples.metric import answer_length
 from eyechart_examples.protocol import ColourAnswers
 
 from eyechart.classification.answers.class_predictions import ClassPredictions
@@ -25,5 +26,5 @@ def test_colours(evaluate: Evaluate[ClassPredictions]) -> None:
 
 @pytest.mark.eyechart(protocol="colour_word")
 def test_colour_words(evaluate: Evaluate[ColourAnswers]) -> None:
-    """The answers of a language model about swatches are recorded, whatever they are."""
-    evaluate()
+    """The answers of a language model about swatches are recorded, whatever they are, with a metric of their own."""
+    evaluate(answer_length)

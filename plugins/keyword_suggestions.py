@@ -72,7 +72,9 @@ def suggest_names(keyword: str, cases: Sequence[str], splits: Sequence[str]) -> 
     near = next((hint for word in unknown if (hint := did_you_mean(word, names)) != "."), ".")
     more = f" and {len(splits) - MAX_LISTED} more" if len(splits) > MAX_LISTED else ""
     count = count_of(len(cases), "case")
-    return f"eyechart: -k '{keyword}' selects none of {count}{near} Splits: {', '.join(splits[:MAX_LISTED])}{more}."
+    line = f"eyechart: -k '{keyword}' selects none of {count}{near} Splits: {', '.join(splits[:MAX_LISTED])}{more}."
+    own = [word for word in unknown if not protocol_targets().get(word, "eyechart.").startswith("eyechart.")]
+    return line + "".join(f" No test function that was collected has the protocol {name}." for name in own)
 
 
 def _explain_missing_scores(keyword: str, models: Sequence[ModelSpec]) -> Iterator[str]:

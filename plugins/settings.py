@@ -11,7 +11,7 @@ import pytest
 from eyechart.data.dataset.limits import Limit, parse_limit
 from eyechart.data.labels.label_files import LabelsOption, parse_labels_option
 from eyechart.data.splits.registry import default_models
-from eyechart.errors import DataError, EyechartError, SpecError
+from eyechart.errors import EyechartError, SpecError
 from eyechart.evaluation.presets import Preset, read_preset
 from eyechart.evaluation.settings import PER_PROTOCOL, Settings
 from eyechart.messages.suggestions import did_you_mean
@@ -62,7 +62,7 @@ def _default_models() -> Mapping[str, tuple[str, ...]]:
     """Return the models of a session that requests none, by benchmark."""
     try:
         return default_models()
-    except DataError as error:
+    except EyechartError as error:
         raise pytest.UsageError(str(error)) from error
 
 

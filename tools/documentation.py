@@ -333,7 +333,7 @@ def paper_command(alias: str, source: str, command: str) -> str:
 
 def examples() -> Iterator[str]:
     """Yield the files of the example package."""
-    for name in ("model", "protocol", "data", "report", "command"):
+    for name in ("model", "protocol", "metric", "data", "report", "command"):
         path = FOLDER / "eyechart_examples" / f"{name}.py"
         yield f"## {name.capitalize()}\n\n```python\n{path.read_text(encoding='utf-8').strip()}\n```\n"
 

@@ -46,7 +46,11 @@ def test_a_command_of_another_package_runs_and_is_listed(
     [
         ("divide", "theirs:divide", "Two packages register the command 'divide': eyechart.oodbench.commands:"),
         ("audition", "json:loads", "which is an object of the type function. Expected a click.Command"),
-        ("audition", "no_such_module:command", "The command 'audition' cannot be imported from no_such_module:command"),
+        (
+            "audition",
+            "no_such_module:command",
+            "The entry point 'audition' of eyechart.commands names no_such_module:command, which cannot be imported",
+        ),
     ],
 )
 def test_what_is_no_command_is_refused(

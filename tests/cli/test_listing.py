@@ -23,10 +23,11 @@ from eyechart.protocol.registry import get_protocol, list_protocols
 from eyechart.reports.figures.registry import figure_drawers
 from eyechart.reports.tables.registry import describe_definitions, table_builders
 from eyechart.reports.tables.render import RENDERERS
+from eyechart.results.metric_definitions import metric_definitions
 
 COMMANDS = [name for commands in command_sections().values() for name in commands]
 Run = Callable[..., Any]
-KINDS = ("datasets", "figures", "models", "options", "presets", "protocols", "tables")
+KINDS = ("datasets", "figures", "metrics", "models", "options", "presets", "protocols", "tables")
 SLOW = {"torch", "pandas", "matplotlib", "pytest", "transformers", "scipy"}
 
 
@@ -74,6 +75,13 @@ def test_formats_are_those_of_the_reports() -> None:
 
 def test_ls_alone_lists_what_can_be_listed(run: Run) -> None:
     assert [line.split()[0] for line in run("ls").lines if line.startswith("  ")][-len(KINDS) :] == [*KINDS]
+
+
+def test_every_metric_is_listed_with_its_direction_and_range(run: Run) -> None:
+    rows = {line.split()[0]: " ".join(line.split()[1:]) for line in run("ls", "metrics").lines}
+    assert {*rows} == {*metric_definitions()}
+    assert rows["ece"].startswith("lower is better in percent 0 to 1 ")
+    assert rows["acc1"].startswith("higher is better in percent 0 to 1 ")
 
 
 def test_every_backend_is_listed_with_its_extra_and_options_if_they_are_asked_for(run: Run) -> None:

@@ -63,7 +63,7 @@ def test_a_package_adds_a_model_a_protocol_a_data_set_and_a_metric(run: Any) -> 
     assert margin["ci"][0] < margin["value"] < margin["ci"][1]
     assert records["colour_word"]["data"]["n"] == sum(records["colour_word"]["outcomes"].values()) == 12
     rows = [line.split() for line in said.splitlines() if line.startswith("swatches/plain/")]
-    assert {row[2] for row in rows} == {"acc1", "margin", "word_acc"}
+    assert {row[2] for row in rows} == {"acc1", "margin", "word_acc", "answer_length"}
 
 
 def test_a_package_adds_a_table_a_figure_and_a_command(

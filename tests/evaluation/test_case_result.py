@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from eyechart.classification.answers.class_predictions import ClassPredictions, 
 from eyechart.classification.protocols.zero_shot import ZeroShot
 from eyechart.errors import ReportError
 from eyechart.evaluation.case_result import CaseResult, sample_mean
+from eyechart.results.estimates import Estimate
 from eyechart.statistics.clusters import clustered_t_interval, clustered_wilson
 from eyechart.statistics.intervals import t_interval, wilson
 
@@ -27,8 +29,9 @@ def result(tmp_path: Path) -> CaseResult[Any]:
     keys = tuple(map(str, range(N)))
     predictions = ClassPredictions(keys, np.zeros((N, 3), np.float32), {}, {}, targets=Targets())
     nothing: Any = None
+    case: Any = SimpleNamespace(protocol="zero_shot")
     settings: Any = type("Settings", (), {"seed": 7})
-    return CaseResult(nothing, settings, nothing, nothing, ZeroShot(), predictions, tmp_path)
+    return CaseResult(case, settings, nothing, nothing, ZeroShot(), predictions, tmp_path)
 
 
 def test_values_of_images_become_one_estimate(result: CaseResult[Any]) -> None:
@@ -47,6 +50,25 @@ def test_another_number_of_values_is_refused(result: CaseResult[Any]) -> None:
 
     with pytest.raises(ReportError, match=r"metric short returned values of shape \(39,\)\. Expected \(40,\)"):
         result.add([short])
+
+
+@pytest.mark.parametrize(("value", "kind"), [(0.0, "float"), ([0.5, 1.0], "float"), ("0.5", "str"), (None, "NoneType")])
+def test_what_is_neither_values_nor_estimates_is_refused(result: CaseResult[Any], value: object, kind: str) -> None:
+    def mine(_: ClassPredictions) -> Any:
+        return value
+
+    with pytest.raises(ReportError, match=rf"metric mine returned {kind}\. Expected an array of shape \(40,\)"):
+        result.add([mine])
+
+
+def test_a_value_beyond_the_range_of_its_definition_is_not_written(result: CaseResult[Any]) -> None:
+    def nll(_: ClassPredictions) -> list[Estimate]:
+        return [Estimate(name="mc_acc", value=1.5, n=N)]
+
+    with pytest.raises(
+        ReportError, match=r"'mc_acc' .* has the value 1\.5, and its definition has the range from 0 to"
+    ):
+        result.add([nll])
 
 
 def test_outcomes_have_wilson_s_interval_and_are_compared_image_by_image() -> None:

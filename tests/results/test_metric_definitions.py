@@ -1,14 +1,16 @@
 """A metric is defined once, by one package, and the definition gives every estimate its direction."""
 
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from eyechart.errors import SpecError
 from eyechart.results.estimates import Estimate
-from eyechart.results.metric_definitions import metric_definitions
+from eyechart.results.metric_definitions import MetricDefinition, metric_definitions
 
 MODULE = """
 from eyechart.results.metric_definitions import MetricDefinition
@@ -55,6 +57,24 @@ def test_an_entry_point_of_something_else_is_refused(install: Callable[..., None
     install("one_package", "of_one", target="MetricDefinition")
     with pytest.raises(SpecError, match=r"one_package:MetricDefinition, which holds a type\. Expected a MetricDef"):
         metric_definitions()
+
+
+def test_an_entry_point_that_cannot_be_imported_is_refused_by_its_package(install: Callable[..., None]) -> None:
+    install("one_package", "of_one", target="MIEN")
+    with pytest.raises(
+        SpecError, match=r"'mine' of eyechart\.metrics of the package one_package names one_package:MIEN"
+    ):
+        metric_definitions()
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [({"unit": "characters"}, 'the unit \'characters\'. Expected "share"'), ({"range": (0.0,)}, "the range (0.0,)"),
+     ({"range": (1.0, 0.0)}, "the range (1.0, 0.0). Expected the least and the largest value")],
+)  # fmt: skip
+def test_a_definition_that_cannot_be_meant_is_refused(fields: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(SpecError, match=re.escape(sentence)):
+        MetricDefinition("length", "The length.", higher_is_better=None, **fields)
 
 
 @pytest.mark.parametrize("better", [True, False, None])

@@ -9,15 +9,15 @@ A package adds a command, a `click.Command`, with an entry point, as the package
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from importlib.metadata import EntryPoint
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Any
 
 import click
 
 from eyechart.commands.groups import CommandGroup
 from eyechart.errors import EyechartError, SpecError
-from eyechart.files.installed import find_entry_points, is_own
+from eyechart.files.installed import find_entry_points, is_own, load_entry_point
 from eyechart.files.path_encoding import check_locale
 from eyechart.messages.terminal import escape_unprintable
 
@@ -99,13 +99,7 @@ class _LazyGroup(CommandGroup):
 
 
 def _import_command(name: str, target: str) -> click.Command:
-    try:
-        member = resolve_name(target)
-    except (ImportError, AttributeError) as error:
-        raise SpecError(
-            f"The command '{name}' cannot be imported from {target} ({error}). "
-            f"Repair or uninstall the package whose entry point in {GROUP} names it."
-        ) from error
+    member = load_entry_point(EntryPoint(name, target, GROUP))
     if not isinstance(member, click.Command):
         raise SpecError(
             f"The entry point '{name}' of {GROUP} names {target}, which is an object of the type "

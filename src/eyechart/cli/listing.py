@@ -17,7 +17,7 @@ Line = tuple[str, ...]
 @click.group(cls=CommandGroup, invoke_without_command=True)
 @click.pass_context
 def ls(ctx: click.Context) -> None:
-    """List models, protocols, data sets, tables and options."""
+    """List models, protocols, metrics, data sets and tables."""
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
@@ -116,6 +116,25 @@ def tables() -> None:
     from eyechart.reports.tables.registry import describe_definitions, table_builders
 
     _echo_columns(describe_definitions(table_builders()))
+
+
+@ls.command()
+def metrics() -> None:
+    """List metrics with their direction, unit and range."""
+    from eyechart.results.metric_definitions import metric_definitions
+
+    directions = {True: "higher is better", False: "lower is better", None: "not judged"}
+    rows = [
+        (
+            name,
+            directions[definition.higher_is_better],
+            "in percent" if definition.unit == "share" else "",
+            "" if definition.range is None else "{:g} to {:g}".format(*definition.range),
+            definition.summary,
+        )
+        for name, definition in metric_definitions().items()
+    ]
+    _echo_columns(rows)
 
 
 @ls.command()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Generic
+from typing import Any, Generic, cast
 
 import msgspec
 import numpy as np
@@ -28,7 +28,7 @@ from eyechart.protocol.options import flag
 from eyechart.results.estimates import Estimate
 from eyechart.results.evidence import RESAMPLES, Evidence, collect_evidence, digest, pack_array, pack_clusters
 from eyechart.results.headlines import ANSWERED, ASKED
-from eyechart.results.metric_definitions import direction_of
+from eyechart.results.metric_definitions import direction_of, metric_definitions
 from eyechart.results.records import (
     DataRecord,
     File,
@@ -94,7 +94,7 @@ class CaseResult(Generic[P]):
             if known is metric or (isinstance(known, Hashable) and known == metric):
                 return estimates
         values = metric(self.predictions)
-        new = (self.mean_estimate(metric, values),) if isinstance(values, np.ndarray) else tuple(values)
+        new = (self.mean_estimate(metric, values),) if isinstance(values, np.ndarray) else self._check(metric, values)
         for known, estimates in self.computed:
             for shared in {estimate.key for estimate in estimates} & {estimate.key for estimate in new}:
                 raise ReportError(
@@ -102,8 +102,34 @@ class CaseResult(Generic[P]):
                     f"{metric_name(metric)}, both have the estimate {' '.join(filter(None, shared))}. Rename one: give "
                     "the estimate, or the function that returns values, another name."
                 )
+        for estimate in new:
+            self._check_range(estimate)
         self.computed.append((metric, new))
         return new
+
+    def _check(self, metric: Metric[P], values: object) -> tuple[Estimate, ...]:
+        """Return estimates that a metric returned. Raises ReportError for anything else."""
+        estimates = tuple(values) if isinstance(values, Iterable) else (values,)
+        others = [type(value).__name__ for value in estimates if not isinstance(value, Estimate)]
+        if others:
+            raise ReportError(
+                f"The metric {metric_name(metric)} returned {', '.join(dict.fromkeys(others))}. Expected an array of "
+                f"shape ({len(self.predictions.keys)},), one value for each image, or estimates."
+            )
+        return cast("tuple[Estimate, ...]", estimates)
+
+    def _check_range(self, estimate: Estimate) -> None:
+        """Refuse a value beyond the range that the metric's package defines, before it is written."""
+        definition = metric_definitions().get(estimate.name)
+        if definition is None or definition.range is None or definition.is_common or estimate.value is None:
+            return
+        least, most = definition.range
+        if not least <= estimate.value <= most:
+            raise ReportError(
+                f"The metric '{estimate.name}' of the case {self.case} ({self.case.protocol}) has the value "
+                f"{estimate.value:g}, and its definition has the range from {least:g} to {most:g}. Correct the metric, "
+                "or the range in its MetricDefinition (entry point eyechart.metrics)."
+            )
 
     def mean_estimate(self, metric: Metric[P], values: Floats) -> Estimate:
         """Return the mean of a metric's values per image (n,), NaN for an image that does not count; higher is better.

@@ -4,14 +4,31 @@ import importlib.util
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
-from eyechart.errors import DataError
+from eyechart.errors import DataError, SpecError
 from eyechart.messages.install_commands import install_command
 
 
 def find_entry_points(group: str) -> tuple[EntryPoint, ...]:
     """Return the entry points of a group by name, eyechart's own first."""
     return tuple(sorted(entry_points(group=group), key=lambda point: (not is_own(point), point.name, point.value)))
+
+
+def load_entry_point(point: EntryPoint) -> Any:
+    """Return the object that an entry point names.
+
+    Raises:
+        SpecError: If it cannot be imported.
+    """
+    try:
+        return point.load()
+    except (ImportError, AttributeError) as error:
+        package = f" of the package {point.dist.name}" if point.dist else ""
+        raise SpecError(
+            f"The entry point '{point.name}' of {point.group}{package} names {point.value}, which cannot be imported "
+            f"({error}). Correct the entry point and install the package again, or uninstall it."
+        ) from error
 
 
 def is_own(point: EntryPoint) -> bool:

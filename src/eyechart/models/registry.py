@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import Any
 
 from eyechart.errors import ModelError, SpecError
-from eyechart.files.installed import find_entry_points
+from eyechart.files.installed import find_entry_points, load_entry_point
 from eyechart.messages.install_commands import Extra, install_command
 from eyechart.messages.secret_values import SECRET_NAME, hide_secrets
 from eyechart.messages.suggestions import did_you_mean
@@ -150,7 +150,7 @@ def backends() -> Mapping[str, Backend]:
     """Return every backend by name: the built-in ones and those of installed packages."""
     registered = dict(BUILT_IN)
     for point in find_entry_points(DECLARED):
-        backend = point.load()
+        backend = load_entry_point(point)
         if not isinstance(backend, Backend):
             raise ModelError(f"{DECLARED}: '{point.name}' names {point.value}, which is no Backend.")
         if registered.setdefault(point.name, backend) is not backend:

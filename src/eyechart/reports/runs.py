@@ -8,6 +8,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import msgspec
+
 from eyechart.data.dataset.label_sets import original_name
 from eyechart.data.dataset.limits import describe_limit
 from eyechart.errors import ReportError, SpecError
@@ -19,6 +21,7 @@ from eyechart.protocol.registry import find_protocol
 from eyechart.results.failed_tests import status_suffix
 from eyechart.results.frames import read_samples
 from eyechart.results.records import EMPTY, WHOLE, Metric, Record, Run, empty_label_rules, read_run
+from eyechart.results.run_files import read_verified
 from eyechart.results.run_names import run_names
 
 if TYPE_CHECKING:
@@ -70,6 +73,26 @@ class CaseRun:
         return self.record.variant.get(name, default)
 
     @property
+    def epochs(self) -> str:
+        """Return how often each image was asked about, "1" for once."""
+        return self.option("epochs", "1")
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """Return the class names of the split that the run stored, by class; () if it stored none.
+
+        Raises ReportError if the file was changed since the run.
+        """
+        file = self.record.data.class_names
+        if file is None:
+            return ()
+        path = self.folder / file.path
+        try:
+            return msgspec.json.decode(read_verified(path, self.folder, file), type=tuple[str, ...])
+        except msgspec.DecodeError as error:
+            raise ReportError(f"{path} is no list of class names ({error}). Run the case again.") from error
+
+    @property
     def empty_label_rules(self) -> dict[str, str]:
         """Return how an image without labels is scored, by label set."""
         return empty_label_rules(self.record.variant)
@@ -95,7 +118,7 @@ class CaseRun:
         )
 
     def samples(self, columns: Sequence[str] = (), file: str = "") -> "pd.DataFrame":
-        """Return the answers of the case; see `frames.samples_frame`. Columns that were read once are kept."""
+        """Return the answers of the case; see `results.frames.samples_frame`. Columns that were read once are kept."""
         if not columns:
             return read_samples(self, (), file)
         known = self._files.get(file)
@@ -278,8 +301,12 @@ class Runs:
 
     def describe(self) -> str:
         """Return which protocols and label sets the runs have: `zero_shot under original`."""
-        cases = dict.fromkeys((case.record.protocol, case.labels) for case in self.cases)
-        return "; ".join(f"{name} under {', '.join(labels)}" if labels else name for name, labels in cases)
+
+        def describe_case(case: CaseRun) -> str:
+            name = case.record.protocol if case.epochs == "1" else f"{case.record.protocol} in {case.epochs} epochs"
+            return f"{name} under {', '.join(case.labels)}" if case.labels else name
+
+        return "; ".join(dict.fromkeys(map(describe_case, self.cases)))
 
     @property
     def cases(self) -> Iterator[CaseRun]:

@@ -14,7 +14,8 @@ In a frame of answers these columns, but for `row`, are categorical: a text is k
 
 A frame of numbers then has `metric`, `labels`, `subset`, `level`, `prompt`, `value`, `n`, `n_clusters`, `low` and
 `high` (the 95 % interval), `method` and `higher_is_better`: see `docs/records.md`. A frame of answers has the columns
-of the case's csv file: see `docs/samples.md`. Cells of a table are frames, too: `table_definitions.TableDefinition`.
+of the case's csv file: see `docs/samples.md`. Cells of a table are frames, too: see `TableDefinition` in
+`reports.tables.definition`.
 """
 
 import csv

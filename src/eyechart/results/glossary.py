@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from eyechart.errors import SpecError
-from eyechart.files.installed import find_entry_points
+from eyechart.files.installed import find_entry_points, load_entry_point
 from eyechart.results.metric_definitions import metric_definitions
 from eyechart.results.records import WHOLE, Metric
 
@@ -65,7 +65,8 @@ def glossary() -> Glossary:
     """
     kinds: dict[str, dict[str, str]] = {"label_sets": {}, "subsets": {}, "levels": {}}
     origins: dict[tuple[str, str], str] = {}
-    for source, part in (("eyechart", SHARED), *((point.value, point.load()) for point in find_entry_points(GROUP))):
+    parts = [("eyechart", SHARED), *((point.value, load_entry_point(point)) for point in find_entry_points(GROUP))]
+    for source, part in parts:
         if not isinstance(part, Glossary):
             raise SpecError(f"{GROUP}: {source} holds a {type(part).__name__}. Expected a Glossary.")
         for kind, sentences in kinds.items():

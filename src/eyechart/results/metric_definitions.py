@@ -13,13 +13,14 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from importlib.metadata import EntryPoint
-from typing import Literal
+from typing import Literal, get_args
 
 from eyechart.errors import SpecError
-from eyechart.files.installed import find_entry_points
+from eyechart.files.installed import find_entry_points, load_entry_point
 
 GROUP = "eyechart.metrics"
 SHARE = (0.0, 1.0)
+Unit = Literal["share", "number"]
 
 
 @dataclass(frozen=True)
@@ -37,10 +38,22 @@ class MetricDefinition:
     summary: str
     _: KW_ONLY
     higher_is_better: bool | None
-    unit: Literal["share", "number"] = "share"
+    unit: Unit = "share"
     range: tuple[float, float] | None = None
     is_common: bool = False
     published_name: str = ""
+
+    def __post_init__(self) -> None:
+        if self.unit not in get_args(Unit):
+            raise SpecError(
+                f"The definition of the metric '{self.name}' has the unit {self.unit!r}. "
+                f'Expected "share", for a fraction that is written in percent, or "number".'
+            )
+        if self.range is not None and not (len(self.range) == 2 and self.range[0] < self.range[1]):
+            raise SpecError(
+                f"The definition of the metric '{self.name}' has the range {self.range!r}. "
+                "Expected the least and the largest value, such as (0.0, 1.0), or None."
+            )
 
 
 @cache
@@ -69,7 +82,7 @@ def metric_definitions() -> Mapping[str, MetricDefinition]:
 
 def _load(point: EntryPoint) -> tuple[MetricDefinition, ...]:
     """Return the definitions that an entry point names."""
-    target = point.load()
+    target = load_entry_point(point)
     definitions = target if isinstance(target, tuple) else (target,)
     for definition in definitions:
         if not isinstance(definition, MetricDefinition):

@@ -347,7 +347,7 @@ def _out_of_range(metric: Metric, value: float) -> Iterator[str]:
         yield f"the value {value:g}, expected a finite number"
     elif (limits := _limits(metric.name)) and not limits[0] <= value <= limits[1]:
         expected = "a fraction from 0 to 1" if limits == SHARE else f"a number from {limits[0]:g} to {limits[1]:g}"
-        yield f"the value {value:g}, expected {expected}"
+        yield f"the value {value:g}, expected {expected}, the range of its definition"
     elif metric.ci and metric.ci_method == "wilson" and not _is_consistent(metric.ci, value):
         yield f"the value {value:g} outside of its interval from {metric.ci[0]:g} to {metric.ci[1]:g}"
 

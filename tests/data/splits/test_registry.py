@@ -13,7 +13,7 @@ from eyechart.data.readers.folder import open_folder
 from eyechart.data.splits import registry
 from eyechart.data.splits.open_split import list_splits, open_split
 from eyechart.data.splits.registry import SplitRef
-from eyechart.errors import DataError
+from eyechart.errors import DataError, SpecError
 
 COCO = ("coco/annotations/instances_val2017.json", "coco/val2017/1.png")
 BIRDS = ("finches/birds.csv", "finches/images/1.png")
@@ -105,7 +105,9 @@ def test_another_package_reads_folders_of_its_format(root: Path, change: Change,
 
 def test_a_data_set_that_cannot_be_imported_is_named(change: Change) -> None:
     change(lambda points: [*points, EntryPoint("stamps", "no_such_module:STAMPS", registry.GROUP)])
-    with pytest.raises(DataError, match="data set 'stamps' cannot be imported from no_such_module:STAMPS"):
+    with pytest.raises(
+        SpecError, match=r"'stamps' of eyechart\.datasets names no_such_module:STAMPS, which cannot be imported"
+    ):
         list_splits()
 
 

@@ -43,12 +43,11 @@ NO_SCORES: Floats = np.zeros((0, 0), np.float32)  # of predictions that have oth
 class TextPredictions:
     """Text answers by image, in the order of the data set.
 
-    `classes` (n,) are those that the parser of the option `parser` reads, `strict_classes` (n,) those of the strict
-    parser, -1 for none. `out_of_prompt` has the kind of each answer that is not in the list, "" for others; it is None
-    if the prompt has no list. `is_mapped`: these answers were mapped to classes later. `requests` and `positions` (n,)
-    are the request of each image and its position there, -1 if it is in none. `details` are further columns.
-    `log_probabilities` (n,) are those of whole responses, NaN for an error, None if the model gives none; `cost` in
-    USD.
+    `classes` (n,) are read by the chosen parser (option `parser`), `strict_classes` (n,) by the strict one, -1 for
+    none. `out_of_prompt` has the kind of each answer that is not in the list, "" for others; it is None if the prompt
+    has no list. `is_mapped`: these answers were mapped to classes later. `requests` and `positions` (n,) are the
+    request of each image and its position there, -1 if it is in none. `details` are further columns.
+    `log_probabilities` (n,) are those of whole responses, NaN for an error, None if there are none; `cost` is USD.
     """
 
     completions: tuple[str, ...]

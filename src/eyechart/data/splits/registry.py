@@ -18,7 +18,7 @@ from typing import Protocol, runtime_checkable
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import DataError
-from eyechart.files.installed import find_entry_points, is_own
+from eyechart.files.installed import find_entry_points, is_own, load_entry_point
 
 GROUP = "eyechart.datasets"
 ANY = "*"  # among names of benchmarks: every benchmark of the data root that is not packaged
@@ -109,20 +109,9 @@ def _points() -> Mapping[str, EntryPoint]:
 def registered_datasets() -> Mapping[str, DatasetSource]:
     """Return the registered data sets by benchmark.
 
-    Raises DataError if two have one name, and for one that cannot be imported.
+    Raises DataError if two have one name, and SpecError for one that cannot be imported.
     """
-    return {name: _load(point) for name, point in _points().items()}
-
-
-def _load(point: EntryPoint) -> DatasetSource:
-    try:
-        source: DatasetSource = point.load()
-    except (ImportError, AttributeError) as error:
-        raise DataError(
-            f"The data set '{point.name}' cannot be imported from {point.value} ({error}): correct the entry point of "
-            f"{GROUP} in its package, or uninstall it."
-        ) from error
-    return source
+    return {name: load_entry_point(point) for name, point in _points().items()}
 
 
 @cache

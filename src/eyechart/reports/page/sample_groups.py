@@ -5,14 +5,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-import msgspec
 import numpy as np
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.labels.class_names import load_class_names
 from eyechart.data.splits.open_split import list_splits
 from eyechart.data.splits.registry import SplitRef
-from eyechart.errors import EyechartError, ReportError, VocabularyError
+from eyechart.errors import EyechartError, VocabularyError
 from eyechart.gate.comparison.compare_metrics import MetricComparison
 from eyechart.protocol.registry import find_protocol
 from eyechart.reports.annotation.sheet import open_checked_split
@@ -25,7 +24,6 @@ from eyechart.reports.page.previous import (
 )
 from eyechart.reports.page.samples import NO_TEXTS, ClassNamer, LabelOutcomes, Samples, class_namer, read_samples
 from eyechart.reports.runs import CaseRun, ComparableCases, Runs
-from eyechart.results.run_files import read_verified
 from eyechart.statistics.array_types import Floats
 
 SlicesOfCase = Callable[[CaseRun], Sequence[MetricComparison]]
@@ -172,7 +170,7 @@ def read_names(group: ComparableCases, dataset: Dataset | None) -> Sequence[str]
     """Return the class names: the data set's own, those of the run, or the cleaned ones of ImageNet."""
     if dataset is not None and dataset.names:
         return dataset.names
-    if names := next(filter(None, map(read_class_names, group.cases)), ()):
+    if names := next(filter(None, (case.class_names for case in group.cases)), ()):
         return names
     if (dataset is not None and dataset.classes != 1000) or group.cases[0].record.benchmark != "imagenet":
         return ()
@@ -180,18 +178,6 @@ def read_names(group: ComparableCases, dataset: Dataset | None) -> Sequence[str]
         return load_class_names("kisel").names
     except VocabularyError:
         return ()
-
-
-def read_class_names(case: CaseRun) -> Sequence[str]:
-    """Return the class names that the run stored; () if it stored none."""
-    file = case.record.data.class_names
-    if file is None:
-        return ()
-    path = case.folder / file.path
-    try:
-        return msgspec.json.decode(read_verified(path, case.folder, file), type=tuple[str, ...])
-    except msgspec.DecodeError as error:
-        raise ReportError(f"{path} is no list of class names ({error}). Run the case again.") from error
 
 
 def _create_sample_group(

@@ -2,7 +2,7 @@
 
 A table of the suite, or of another package, is one `TableDefinition`. Its `cells` are a pandas frame with a row per
 number, computed from the frames of a page; everything else (which cases may stand in one table, their names, ranks,
-notes, Markdown, CSV and LaTeX) is done here and in `pages.py`.
+notes, Markdown, CSV and LaTeX) is done here and in `selection.py`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

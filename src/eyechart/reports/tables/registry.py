@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from eyechart.errors import ReportError
-from eyechart.files.installed import find_entry_points
+from eyechart.files.installed import find_entry_points, load_entry_point
 from eyechart.messages.suggestions import did_you_mean
 from eyechart.reports.runs import EmptyTableError, Runs
 from eyechart.reports.tables.render import Table
@@ -29,7 +29,7 @@ def registered(group: str) -> dict[str, Any]:
     result: dict[str, Any] = {}
     numbers = set[str]()
     for point in find_entry_points(group):
-        entry = point.load()
+        entry = load_entry_point(point)
         listed = [(table.name, table) for table in entry] if _is_catalogue(entry) else [(point.name, entry)]
         for name, table in listed:
             if name in result or name in numbers:

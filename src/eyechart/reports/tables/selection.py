@@ -37,11 +37,11 @@ class Page:
 
     @cached_property
     def metrics(self) -> pd.DataFrame:
-        """The numbers of the cases, one row each; see `frames`."""
+        """The numbers of the cases, one row each; see `results.frames.metrics_frame`."""
         return metrics_frame(self.cases)
 
     def samples(self, columns: Sequence[str] = (), file: str = "") -> pd.DataFrame:
-        """Return the answers of the cases, one row each; see `frames.samples_frame`."""
+        """Return the answers of the cases, one row each; see `results.frames.samples_frame`."""
         return samples_frame(self.cases, columns, file)
 
     def fill(self, text: str) -> str:
@@ -74,12 +74,22 @@ def create_page(group: ComparableCases, labels: str, compared: Collection[str] =
     )  # fmt: skip
 
 
-def protocol_pages(*protocols: str, with_task: bool = True) -> Callable[[Runs, str | None], list[Page]]:
-    """Return the selection of a table of some protocols: a page for each group of comparable cases and label set."""
+def protocol_pages(
+    *protocols: str, with_task: bool = True, epochs: bool = False
+) -> Callable[[Runs, str | None], list[Page]]:
+    """Return the selection of a table of some protocols: a page for each group of comparable cases and label set.
+
+    Cases that asked about each image in several epochs are selected only with `epochs`: their answers about an image
+    are not independent, so that cells need an interval over images (`frames.clustered_share`, with the column `key`).
+    """
 
     def select(runs: Runs, labels: str | None) -> list[Page]:
         selected = [(group.with_protocols(*protocols), name) for group, name in runs.iter_labels(labels)]
-        return [create_page(group, name, with_task=with_task) for group, name in selected if group.cases]
+        fitting = [
+            (group.select(case for case in group.cases if epochs or case.epochs == "1"), name)
+            for group, name in selected
+        ]
+        return [create_page(group, name, with_task=with_task) for group, name in fitting if group.cases]
 
     return select
 
