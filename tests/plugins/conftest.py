@@ -203,7 +203,7 @@ def paint(folder: Path, count: int, seed: int) -> None:
 
 
 @pytest.fixture(scope="session")
-def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def picture_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A root with two splits: imagenet/tiny of 18 pictures and imagenet/tiny2 of 6."""
     root = tmp_path_factory.mktemp("data")
     paint(root / "imagenet" / "tiny", 18, seed=1)
@@ -221,18 +221,18 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def new_world(
-    tmp_path_factory: pytest.TempPathFactory, pictures: Path, warm_python: tuple[str, ...]
+    tmp_path_factory: pytest.TempPathFactory, picture_root: Path, warm_python: tuple[str, ...]
 ) -> Callable[[], World]:
     """Make a folder to run in that several tests look at."""
-    return lambda: World(tmp_path_factory.mktemp("world"), pictures, warm=warm_python)
+    return lambda: World(tmp_path_factory.mktemp("world"), picture_root, warm=warm_python)
 
 
 @pytest.fixture
-def world(tmp_path: Path, pictures: Path, warm_python: tuple[str, ...]) -> World:
+def world(tmp_path: Path, picture_root: Path, warm_python: tuple[str, ...]) -> World:
     """An empty folder to run in."""
     folder = tmp_path / "here"
     folder.mkdir()
-    return World(folder, pictures, warm=warm_python)
+    return World(folder, picture_root, warm=warm_python)
 
 
 @pytest.fixture
@@ -257,9 +257,9 @@ def on_cluster(world: World, cluster: Any, warm_ray: tuple[str, ...]) -> str:
 
 
 @pytest.fixture(scope="session")
-def serial(tmp_path_factory: pytest.TempPathFactory, pictures: Path) -> World:
+def serial(tmp_path_factory: pytest.TempPathFactory, picture_root: Path) -> World:
     """A world after one serial run of both models in an interpreter of its own: what every other way must give."""
-    world = World(tmp_path_factory.mktemp("serial"), pictures)
+    world = World(tmp_path_factory.mktemp("serial"), picture_root)
     world.said = world.passes(world.plugin(WATCHER), "--junitxml=junit.xml").stdout
     return world
 

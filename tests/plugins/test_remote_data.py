@@ -14,13 +14,13 @@ MODEL = "tinyclass[]"
 
 
 @pytest.fixture(scope="module")
-def shards(tmp_path_factory: pytest.TempPathFactory, pictures: Path) -> Path:
+def shards(tmp_path_factory: pytest.TempPathFactory, picture_root: Path) -> Path:
     """A data root whose split has the pictures of a folder in two shards."""
     root = tmp_path_factory.mktemp("shards")
     folder = root / "imagenet" / "tiny"
     folder.mkdir(parents=True)
     (folder / "nshards.txt").write_text("2\n")
-    paths = sorted((pictures / "imagenet" / "tiny").rglob("*.*"))
+    paths = sorted((picture_root / "imagenet" / "tiny").rglob("*.*"))
     for shard in range(2):
         with TarWriter(str(folder / f"{shard}.tar")) as tar:
             for number, path in enumerate(paths[shard::2]):
