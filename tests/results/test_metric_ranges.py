@@ -13,8 +13,8 @@ from eyechart.results.records import read_run
 pytestmark = pytest.mark.deep
 
 IMPOSSIBLE: dict[str, dict[str, Any]] = {
-    "the value 2.5, expected a fraction from 0 to 1": {"value": 2.5},
-    "the value -0.5, expected a fraction from 0 to 1": {"value": -0.5},
+    "the value 2.5, expected a fraction from 0 to 1, the range of its definition": {"value": 2.5},
+    "the value -0.5, expected a fraction from 0 to 1, the range of its definition": {"value": -0.5},
     "n = -3, expected 0 or more": {"n": -3},
     "an interval from 0.9 to 0.1, expected a lower end and a higher one": {"ci": [0.9, 0.1]},
     "the value 0.5 outside of its interval from 0.8 to 0.9": {"value": 0.5, "ci": [0.8, 0.9], "ci_method": "wilson"},
