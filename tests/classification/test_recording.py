@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.evaluation.case_result import _csv_lines
+from eyechart.files.csv_lines import csv_lines
 from eyechart.results.records import Record, read_run
 
 Make = Callable[..., Path]
@@ -116,6 +116,6 @@ def test_a_published_number_stands_beside_a_whole_run_only(make_run: Make) -> No
 
 def test_every_cell_comes_back_from_its_line() -> None:
     said = ["a\rb", "\n", "c\r\n", 'say "1", 2', "", "é 猫\u2028", "\x00", "'", "=1"]
-    text = "".join(_csv_lines([["said", "more"], *([cell, cell] for cell in said)]))
+    text = "".join(csv_lines([["said", "more"], *([cell, cell] for cell in said)]))
     assert [*csv.reader(StringIO(text, newline=""))] == [["said", "more"], *([cell, cell] for cell in said)]
     assert text.startswith("said,more\n")

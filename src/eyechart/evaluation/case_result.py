@@ -1,6 +1,5 @@
 """The result of a case, and how it is written: a record, the sample table, evidence, and further files."""
 
-import csv
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -18,6 +17,7 @@ from eyechart.evaluation.settings import Case, Settings
 from eyechart.evaluation.slices import own_variables, slice_estimates, slice_variables
 from eyechart.evaluation.stored_draws import StoredResults
 from eyechart.files.atomic import write_atomic, write_lines
+from eyechart.files.csv_lines import csv_lines
 from eyechart.files.folders import evidence_folder
 from eyechart.files.urls import is_folder
 from eyechart.inference.store.responses import AnswerCounts
@@ -323,7 +323,7 @@ class CaseResult(Generic[P]):
     def write_csv(self, path: str, rows: Rows) -> File:
         """Write rows as a csv file into the folder of the run, as they come, and return its path and sha256."""
         (self.run / path).parent.mkdir(parents=True, exist_ok=True)
-        return File(path=path, sha256=write_lines(self.run / path, _csv_lines(rows)))
+        return File(path=path, sha256=write_lines(self.run / path, csv_lines(rows)))
 
     def write_file(self, path: str, content: bytes) -> File:
         """Write a file into the folder of the run, and return its path and sha256."""
@@ -411,19 +411,3 @@ def _absolute_root(root: str | None) -> str:
     ('hub:org/name', '', '/data/../data')
     """
     return str(Path(root).absolute()) if root and is_folder(root) else root or ""
-
-
-def _csv_lines(rows: Iterable[Sequence[Any]]) -> Iterator[str]:
-    """Return the lines of a csv file. The writer's line end is CRLF, so that it quotes a carriage return in a cell.
-
-    >>> list(_csv_lines([["a", 1, "b,c"], [2.5, None, ""]]))
-    ['a,1,"b,c"\\n', '2.5,,\\n']
-    """
-    return map(csv.writer(_Line(), lineterminator="\r\n").writerow, rows)
-
-
-class _Line:
-    """Returns each line that a csv writer writes, with a line feed at the end."""
-
-    def write(self, line: str) -> str:
-        return line[:-2] + "\n"

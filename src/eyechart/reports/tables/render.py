@@ -1,12 +1,11 @@
 """A table as data, and its Markdown, CSV and LaTeX. All text is escaped, because it may come from outside."""
 
-import csv
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from io import StringIO
 from math import isnan
 
+from eyechart.files.csv_lines import csv_lines
 from eyechart.reports.tables.latex import latex_table
 
 MISSING = "—"
@@ -192,11 +191,7 @@ def to_csv(tables: Sequence[Table]) -> str:
     layouts = [table.data or table for table in tables]
     rows = [row for table in layouts for row in _csv_rows(table)]
     names = dict.fromkeys(name for table in layouts for name in (*table.context, *_csv_columns(table)))
-    text = StringIO()
-    writer = csv.DictWriter(text, list(names), restval="", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+    return "".join(csv_lines([list(names), *([row.get(name, "") for name in names] for row in rows)]))
 
 
 def _csv_columns(table: Table) -> Iterator[str]:
