@@ -27,7 +27,7 @@ class Batch:
     reads: int = 0
 
 
-class BatchServer(BASE["Faulty"]):  # type: ignore[misc]
+class BatchServer(BASE["Faulty"]):
     """The server. A batch ends when its state was read `reads` times and `open` is set. `results` has, by the text of a
     request, a status and a body instead of a good answer, or None for no response."""
 
@@ -66,7 +66,7 @@ class BatchServer(BASE["Faulty"]):  # type: ignore[misc]
             yield name, 200, FORMATS[format_of(batch.path)](self.name, self.answer(asked), usage)
 
 
-class Handler(BASE["Handler"]):  # type: ignore[misc]
+class Handler(BASE["Handler"]):
     """One connection."""
 
     server: BatchServer

@@ -167,7 +167,7 @@ def order(name: str) -> int:
     return 0 if name.startswith(FIRST) else 2 if name.startswith(LATER) else 1 if name.startswith(LONG) else 3
 
 
-class Files(LoadFileScheduling):  # type: ignore[misc]
+class Files(LoadFileScheduling):
     """Gives whole files to workers as they are collected: the long ones, those of end_to_end, are among the first."""
 
     # By itself xdist begins with the files that have the most tests, and in the end one worker waits for the other.
@@ -369,7 +369,7 @@ class Maker:
         targets = Targets(
             tuple(dataset.select_label_sets("correct")), original, self.policy(dataset), dataset.classes, 42
         )
-        measured = replace(said, targets=targets)  # type: ignore[type-var]
+        measured = replace(said, targets=targets)
         if isinstance(measured, ClassPredictions):
             measured = replace(measured, calibrated=case.protocol in ("supervised", "posterior"))
         settings = self.settings(case, limit, data)

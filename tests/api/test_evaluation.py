@@ -431,7 +431,7 @@ def test_wrong_arguments_get_a_sentence(
 
 def test_runs_in_a_list_and_an_encoder_without_neighbours_get_a_sentence(evaluate: Evaluate, pets: Path) -> None:
     with pytest.raises(ReportError, match=r"type list\. Several runs are several arguments: load_run\(A, B\)"):
-        eyechart.load_run(["a", "b"])  # type: ignore[arg-type]
+        eyechart.load_run(["a", "b"])
     with pytest.raises(ModelError, match=r"that is knn\[ENCODER,k=11,support=BENCHMARK/SPLIT\]"):
         evaluate("open_clip[toybox-clip]", pets, protocol="knn")
 

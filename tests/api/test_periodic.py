@@ -12,4 +12,4 @@ def test_wrong_settings_are_refused() -> None:
     with pytest.raises(SpecError, match=r"every is 0\. Expected a number of steps from 1 up"):
         PeriodicEvaluation("toybox/sample", every=0)
     with pytest.raises(SpecError, match=r"compare_with is 'last'\. Expected first or best"):
-        PeriodicEvaluation("toybox/sample", every=1, compare_with="last")  # type: ignore[arg-type]
+        PeriodicEvaluation("toybox/sample", every=1, compare_with="last")

@@ -46,14 +46,14 @@ def run(tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[str]) ->
         (folder / "log").write_text(done.stdout + done.stderr)
         return done.returncode
 
-    run.folder = folder  # type: ignore[attr-defined]
+    run.folder = folder
     return run
 
 
 @pytest.fixture(scope="module")
 def statuses(run: Callable[..., int]) -> dict[str, int]:
     """How every step ended, after a baseline was written."""
-    assert run(WRITE) == 0, (run.folder / "log").read_text()  # type: ignore[attr-defined]
+    assert run(WRITE) == 0, (run.folder / "log").read_text()
     return {name: run(command) for name, command in RUNS.items() if name != "Install"}
 
 

@@ -84,7 +84,7 @@ def eyechart(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[.
     def eyechart(*arguments: str, code: int = 0) -> Done:
         return call(home / "bin" / "eyechart", *arguments, folder=folder, code=code)
 
-    eyechart.folder = folder  # type: ignore[attr-defined]
+    eyechart.folder = folder
     return eyechart
 
 
@@ -145,7 +145,7 @@ def test_a_model_is_evaluated_and_reported(
     assert "1 passed" in evaluated.stdout
     latest = "reports/runs/latest"
     lines = (f"overview {latest}", f"table category-sizes {latest}", "store verify")
-    overview, table, store = printed(eyechart.folder, *lines).values()  # type: ignore[attr-defined]
+    overview, table, store = printed(eyechart.folder, *lines).values()
     assert "supervised" in overview
     assert "4 images" in table
     assert "0 are damaged" in store

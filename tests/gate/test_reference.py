@@ -106,7 +106,7 @@ def random_session(make: Any, share: Any, drawn: Any) -> Any:
             if other:
                 draws = tuple(each.bootstrap_samples(each.metrics[-1]) for each in evidence)
                 values = tuple(float(each.metrics[-1].value or 0) for each in evidence)
-                session.numbers.append(Number(primary=False, draws=draws, values=values, **(common | {"n": 10})))  # type: ignore[arg-type]
+                session.numbers.append(Number(primary=False, draws=draws, values=values, **(common | {"n": 10})))
         return session
 
     return made

@@ -308,12 +308,12 @@ def test_an_identity_takes_what_a_program_has_at_hand() -> None:
     version = type("TorchVersion", (str,), {})("2.1")
     made = Identity(
         backend="a",
-        name=Path("b"),  # type: ignore[arg-type]
-        weights_sha256=b"\x01",  # type: ignore[arg-type]
+        name=Path("b"),
+        weights_sha256=b"\x01",
         dtype=torch.float16,
         device=torch.device("cpu"),
         processor={"size": torch.Size([2]), "mean": np.float32(0.5), "of": {"b", "a"}, "at": Path("c"), "f": object()},
-        libraries={"torch": version, "n": 3},  # type: ignore[dict-item]
+        libraries={"torch": version, "n": 3},
     )
     assert (made.name, made.weights_sha256, made.dtype, made.device) == ("b", "01", "float16", "cpu")
     assert made.processor == {"size": [2], "mean": 0.5, "of": ["a", "b"], "at": "c", "f": "<object object>"}

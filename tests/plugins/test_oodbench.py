@@ -34,7 +34,7 @@ def timeless(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def fresh(records: list[dict[str, Any]]) -> list[tuple[int, int]]:
     """How much was asked in this run, and how much there is, case by case."""
     sets = [record["usage"]["sets"].values() for record in records if record["usage"]]
-    return [tuple(sum(took[what] for took in some) for what in ("fresh", "answers")) for some in sets]  # type: ignore[misc]
+    return [tuple(sum(took[what] for took in some) for what in ("fresh", "answers")) for some in sets]
 
 
 @pytest.fixture(scope="module")

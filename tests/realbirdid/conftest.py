@@ -86,7 +86,7 @@ def chooser(talker: type[Any]) -> Callable[..., Any]:
     Texts that were chosen for are in `chosen`, chunk by chunk; after `chunks` of them the model breaks off.
     """
 
-    class Choosing(talker, Scorer):  # type: ignore[misc]
+    class Choosing(talker, Scorer):
         chosen: list[list[str]]
         chunks = -1
 

@@ -148,7 +148,7 @@ def settings_of(case: Case, store: Path, limit: int | None) -> Settings:
     """The defaults of the command line."""
     texts = {"names": "mill", "templates": None, "equivalences": "12", "categories": "equivalent", "empty": None}
     flags = {"offline": True, "strict": False, "max_errors": 0, "labels": (), "seed": 42, "limit": limit}
-    return Settings(models=(case.model,), data=None, out=store.parent, store=store, **texts, **flags)  # type: ignore
+    return Settings(models=(case.model,), data=None, out=store.parent, store=store, **texts, **flags)
 
 
 @dataclass

@@ -40,7 +40,7 @@ def facts(pairs: int) -> Iterator[str]:
     yield f"{TIMES:,} resamples of {IMAGES:,} images for each of {', '.join(works)}: {wall:.1f} s in all"
     for name, (ours, theirs) in works.items():
         few = 1 if name == "macro AUC" else FEW
-        found = ratio(ours, lambda theirs=theirs, few=few: resampled(theirs, few), pairs, TIMES / few)  # type: ignore[misc]
+        found = ratio(ours, lambda theirs=theirs, few=few: resampled(theirs, few), pairs, TIMES / few)
         yield f"{name}: {{:.1f}} ({{:.1f}}–{{:.1f}}) times faster than resampling rows and measuring them anew".format(
             *found
         )

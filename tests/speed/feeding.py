@@ -175,5 +175,5 @@ def facts(pairs: int, images: int = 2000, device: str = "cpu") -> Iterator[str]:
 
 if __name__ == "__main__":
     options = [int(value) if value.isdecimal() else value for value in sys.argv[1:]]
-    for line in facts(3, *options):  # type: ignore[arg-type]
+    for line in facts(3, *options):
         print(line, flush=True)

@@ -170,12 +170,12 @@ class Bench:
             return call
 
         append, seal = Writer.append, Writer.seal
-        Writer.append, Writer.seal = timed(append), timed(seal)  # type: ignore[method-assign]
+        Writer.append, Writer.seal = timed(append), timed(seal)
         rmtree(self.folder / "share", ignore_errors=True)
         started = perf_counter()
         self.asked(Store(self.folder / "share"))
         whole = perf_counter() - started
-        Writer.append, Writer.seal = append, seal  # type: ignore[method-assign]
+        Writer.append, Writer.seal = append, seal
         return spent / whole
 
 

@@ -54,4 +54,4 @@ def test_images_that_do_not_count_change_nothing() -> None:
 @pytest.mark.parametrize(("scores", "relevant"), [([[0.1]], [[1, 0]]), ([0.1], [1]), ([[0.1], [0.2]], [[1]])])
 def test_tables_of_other_shapes_are_refused(scores: object, relevant: object) -> None:
     with pytest.raises(ValueError, match="mean_average_precision"):
-        mean_average_precision(scores, relevant)  # type: ignore[arg-type]
+        mean_average_precision(scores, relevant)

@@ -28,7 +28,7 @@ from eyechart.protocol.options import flag
 from eyechart.results.estimates import Estimate
 from eyechart.results.evidence import RESAMPLES, Evidence, collect_evidence, digest, pack_array, pack_clusters
 from eyechart.results.headlines import ANSWERED, ASKED
-from eyechart.results.metric_definitions import direction_of, metric_definitions
+from eyechart.results.metric_definitions import direction_of, fixed_range
 from eyechart.results.records import (
     DataRecord,
     File,
@@ -120,15 +120,12 @@ class CaseResult(Generic[P]):
 
     def _check_range(self, estimate: Estimate) -> None:
         """Refuse a value beyond the range that the metric's package defines, before it is written."""
-        definition = metric_definitions().get(estimate.name)
-        if definition is None or definition.range is None or definition.is_common or estimate.value is None:
-            return
-        least, most = definition.range
-        if not least <= estimate.value <= most:
+        limits = fixed_range(estimate.name)
+        if limits and estimate.value is not None and not limits[0] <= estimate.value <= limits[1]:
             raise ReportError(
                 f"The metric '{estimate.name}' of the case {self.case} ({self.case.protocol}) has the value "
-                f"{estimate.value:g}, and its definition has the range from {least:g} to {most:g}. Correct the metric, "
-                "or the range in its MetricDefinition (entry point eyechart.metrics)."
+                f"{estimate.value:g}, and its definition has the range from {limits[0]:g} to {limits[1]:g}. Correct "
+                "the metric, or the range in its MetricDefinition (entry point eyechart.metrics)."
             )
 
     def mean_estimate(self, metric: Metric[P], values: Floats) -> Estimate:

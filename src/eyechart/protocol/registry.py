@@ -10,12 +10,12 @@ Classes are imported on first use.
 
 from collections.abc import Mapping
 from functools import cache
+from importlib.metadata import EntryPoint
 from math import inf
-from pkgutil import resolve_name
 from typing import Any
 
 from eyechart.errors import SpecError
-from eyechart.files.installed import find_entry_points
+from eyechart.files.installed import find_entry_points, load_entry_point
 from eyechart.messages.suggestions import did_you_mean
 from eyechart.protocol.base import Predictions, Protocol
 
@@ -73,7 +73,7 @@ def _registered(name: str) -> Protocol[Predictions]:
         raise SpecError(
             f"The protocol '{name}' is not known{did_you_mean(name, [*protocol_targets()])} Protocols: {listed}."
         )
-    protocol: Protocol[Predictions] = resolve_name(protocol_targets()[name])()
+    protocol: Protocol[Predictions] = load_entry_point(EntryPoint(name, protocol_targets()[name], GROUP))()
     if protocol.name != name:
         raise SpecError(
             f"The entry point '{name}' of eyechart.protocols names {_location(type(protocol))}, whose name is "

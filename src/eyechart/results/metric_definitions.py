@@ -93,6 +93,16 @@ def _load(point: EntryPoint) -> tuple[MetricDefinition, ...]:
     return definitions
 
 
+def fixed_range(name: str) -> tuple[float, float] | None:
+    """Return the range that every value of a metric has; None if it is not known, or if other tools have another scale.
+
+    >>> fixed_range("acc1"), fixed_range("f1"), fixed_range("length")
+    ((0.0, 1.0), None, None)
+    """
+    definition = metric_definitions().get(name)
+    return definition.range if definition and not definition.is_common else None
+
+
 def direction_of(name: str, otherwise: bool | None = None) -> bool | None:
     """Return whether higher values of a metric are better; `otherwise` for a metric that no package defines.
 

@@ -16,7 +16,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 
 from eyechart.errors import ReportError
-from eyechart.results.metric_definitions import SHARE, metric_definitions
+from eyechart.results.metric_definitions import SHARE, fixed_range
 
 SCHEMA = 3
 PASSED, FAILED = "passed", "failed"
@@ -345,17 +345,11 @@ def _out_of_range(metric: Metric, value: float) -> Iterator[str]:
     """Yield that a value is outside the range of its metric."""
     if not isfinite(value):
         yield f"the value {value:g}, expected a finite number"
-    elif (limits := _limits(metric.name)) and not limits[0] <= value <= limits[1]:
+    elif (limits := fixed_range(metric.name)) and not limits[0] <= value <= limits[1]:
         expected = "a fraction from 0 to 1" if limits == SHARE else f"a number from {limits[0]:g} to {limits[1]:g}"
         yield f"the value {value:g}, expected {expected}, the range of its definition"
     elif metric.ci and metric.ci_method == "wilson" and not _is_consistent(metric.ci, value):
         yield f"the value {value:g} outside of its interval from {metric.ci[0]:g} to {metric.ci[1]:g}"
-
-
-def _limits(name: str) -> tuple[float, float] | None:
-    """Return the range of a metric that no other tool gives another scale; None if there is none."""
-    definition = metric_definitions().get(name)
-    return definition.range if definition and not definition.is_common else None
 
 
 def _is_consistent(interval: tuple[float, float], value: float) -> bool:

@@ -28,7 +28,7 @@ def by_key(table: Mapping[int, str]) -> Callable[..., str]:
 
 
 def found(predictions: ClassPredictions) -> list[int]:
-    return predictions.top[:, 0].tolist()  # type: ignore[no-any-return]
+    return predictions.top[:, 0].tolist()
 
 
 def test_cw_plus_makes_no_model_call(sit: Any, talker: Any, letters: Any) -> None:

@@ -38,7 +38,7 @@ class Eye(Encoder, Classifier, Neighbours):
     support_split: tuple[str, str] = ("imagenet", "other")
 
     @property
-    def encoder(self) -> "Eye":  # type: ignore[override]
+    def encoder(self) -> "Eye":
         return self
 
     def prepare(self, image: Image.Image) -> int:

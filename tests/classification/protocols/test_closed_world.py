@@ -32,7 +32,7 @@ def always(text: str) -> Say:
 
 
 def found(predictions: Any) -> list[int]:
-    return predictions.top[:, 0].tolist()  # type: ignore[no-any-return]
+    return predictions.top[:, 0].tolist()
 
 
 @pytest.mark.parametrize(("prompt_order", "first"), [("image-first", "image"), ("text-first", "text")])

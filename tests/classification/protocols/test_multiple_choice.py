@@ -39,7 +39,7 @@ def choose(table: Mapping[int, str], others: str = "unread") -> Say:
 
 
 def found(predictions: Any) -> list[int]:
-    return predictions.top[:, 0].tolist()  # type: ignore[no-any-return]
+    return predictions.top[:, 0].tolist()
 
 
 def test_mills_options_are_asked_in_mills_words(sit: Any, talker: Any) -> None:
@@ -274,7 +274,7 @@ def test_what_a_setting_lacks_is_a_sentence(choice: Any, talker: Any, choices: d
 
 
 def test_a_classifiers_own_confusions_distract(choice: Any, talker: Any) -> None:
-    class Sure(talker, Classifier):  # type: ignore[misc, valid-type]
+    class Sure(talker, Classifier):
         def prepare(self, image: Any) -> int:
             return int(np.asarray(image)[0, 0, 0])
 

@@ -22,7 +22,7 @@ def by_key(table: Mapping[int, str]) -> Callable[..., str]:
 
 
 def found(predictions: ClassPredictions) -> list[int]:
-    return predictions.top[:, 0].tolist()  # type: ignore[no-any-return]
+    return predictions.top[:, 0].tolist()
 
 
 WIDE = {0: "A dog", 1: "tac", 2: "white shark great", 3: "", 4: "cat"}

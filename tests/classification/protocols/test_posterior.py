@@ -50,7 +50,7 @@ class Sure(ExhaustiveScorer):
 
 
 def found(predictions: ClassPredictions) -> list[int]:
-    return predictions.top[:, 0].tolist()  # type: ignore[no-any-return]
+    return predictions.top[:, 0].tolist()
 
 
 def test_every_name_is_a_choice_as_the_whole_answer(sit: Any) -> None:

@@ -206,9 +206,9 @@ def run_all(pairs: Sequence[tuple[str, BaseRequest]], root: Path, engine: Any = 
     for spec, request in pairs:
         model = models.setdefault(spec, create_model(parse_spec(spec), offline=True))
         if not request.about_images:
-            runner.run(request, model)  # type: ignore[call-overload]
+            runner.run(request, model)
         else:
-            runner.run(request, model, dataset)  # type: ignore[call-overload]
+            runner.run(request, model, dataset)
 
 
 def contents(root: Path) -> dict[str, bytes]:

@@ -164,7 +164,7 @@ def test_a_split_of_broken_images_asks_nothing(ask: Asks, talker: Any) -> None:
 def test_a_model_that_answers_other_questions_than_were_asked_is_refused(
     ask: Asks, talker: Any, given: list[int]
 ) -> None:
-    class Careless(talker):  # type: ignore[misc, valid-type]
+    class Careless(talker):
         def generate(self, requests: Any, max_tokens: int, schema: Any = None) -> Any:
             assert len([*requests]) == COUNT
             yield from ((index, Answer(str(index), (), True)) for index in given)
@@ -183,7 +183,7 @@ def test_progress_counts_what_is_kept(ask: Asks, talker: Any) -> None:
 
 
 def test_the_cost_of_all_is_estimated_from_the_first_answers(ask: Asks, talker: Any) -> None:
-    class Paid(talker):  # type: ignore[misc, valid-type]
+    class Paid(talker):
         def cost(self, usage: Usage) -> float:
             return usage.prompt / 100
 

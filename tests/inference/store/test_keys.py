@@ -138,7 +138,7 @@ FEATURES = Encode()
 
 
 def digest(dataset: Dataset = SPLIT, request: BaseRequest = FEATURES, batch_size: int = 1) -> str:
-    return request_key(request, Model(batch_size), dataset).digest  # type: ignore[arg-type]
+    return request_key(request, Model(batch_size), dataset).digest
 
 
 def with_row(**facts: Any) -> Dataset:
@@ -187,7 +187,7 @@ def test_the_prompts_of_every_class_are_in_the_key_of_its_weights(one: ClassWeig
 
 
 def weights_key(request: ClassWeights) -> Key:
-    return request_key(request, Model())  # type: ignore[arg-type]
+    return request_key(request, Model())
 
 
 def rendered(wording: ClassWeights) -> list[list[str]]:

@@ -104,7 +104,7 @@ def test_threads_make_one_model(open_session: Open, keep: Open, made: list[str])
     keep("timm[]")
     again, image = open_session("timm[]"), Image.new("RGB", (32, 32))
     with ThreadPoolExecutor(8) as threads:
-        shapes = {pixels.shape for pixels in threads.map(again.prepare, [image] * 32)}  # type: ignore[attr-defined]
+        shapes = {pixels.shape for pixels in threads.map(again.prepare, [image] * 32)}
     assert len(shapes) == 1
     assert made == ["timm[]", "timm[]"]
 
@@ -176,7 +176,7 @@ def test_another_model_than_the_described_one_does_not_answer(open_session: Open
     path.write_text(path.read_text().replace('"weights_sha256": "', '"weights_sha256": "0'))
     again = open_session("timm[]")
     with pytest.raises(ModelError, match=r"is not the model that its description .* Delete this folder"):
-        again.prepare(Image.new("RGB", (8, 8)))  # type: ignore[attr-defined]
+        again.prepare(Image.new("RGB", (8, 8)))
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ print(max(faults[2:]))
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="glibc alone is told")
+@pytest.mark.skipif(sys.platform != "linux", reason="only glibc has this setting")
 @pytest.mark.parametrize(
     ("call", "variables", "kept"),
     [("kept", {}, True), ("not kept", {}, False), ("kept", {"MALLOC_MMAP_THRESHOLD_": "131072"}, False)],

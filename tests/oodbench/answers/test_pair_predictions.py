@@ -36,7 +36,7 @@ def recorded(pair_world: Any, make_run: Any, evaluate_predictions: Any, tmp_path
         case = Case("oodbench", "memory", parse_spec("talker[]"), protocol, context.options)
         found, settings = get_protocol(protocol).predict(context), make_run.settings(case, None)
         result = evaluate_predictions(case, settings, context.dataset, model.identity, found, tmp_path)
-        recorded.errors = found.error_messages()  # type: ignore[attr-defined]
+        recorded.errors = found.error_messages()
         return result.write_record(1.5, {}, "pytest -k oodbench")
 
     return recorded

@@ -253,7 +253,7 @@ def asked(samples: list[Any]) -> ProgressionPredictions:
         logic=table[:, 2],
         completions=(),
         variant={},
-        **SAID,  # type: ignore[arg-type]
+        **SAID,
     )
 
 

@@ -21,7 +21,7 @@ def harmonic(one: Any, other: Any, seed: int) -> Metric:
     right = np.concatenate([one, other])
     answerable, clusters = np.arange(len(right)) < len(one), np.arange(len(right))
     seen = SimpleNamespace(answerable=answerable, clusters=clusters)
-    return shares.harmonic_mean_estimate("hm", "range", right, seen, seed).metric  # type: ignore[arg-type]
+    return shares.harmonic_mean_estimate("hm", "range", right, seen, seed).metric
 
 
 def refused() -> Any:

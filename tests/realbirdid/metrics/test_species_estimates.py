@@ -67,7 +67,7 @@ def test_draws_are_as_wide_as_the_bootstraps_interval(sides: Any, protocol: str)
     evidence, _ = sides[protocol]
     every = [proof for proof in evidence.metrics if proof.bootstrap_samples and proof.labels == "all species"]
     drawn = [proof for proof in every if proof.name != "ece"]  # other sets of birds vary in size
-    ends = np.array([percentile_interval(evidence.bootstrap_samples(proof)) for proof in drawn])  # type: ignore[arg-type]
+    ends = np.array([percentile_interval(evidence.bootstrap_samples(proof)) for proof in drawn])
     assert ends == pytest.approx(np.array([proof.ci for proof in drawn]), abs=0.1)
 
 

@@ -232,7 +232,7 @@ def best(trees: dict[int, Tree], nodes: dict[int, int]) -> float:
 
 def crossed(trees: dict[int, Tree], nodes: dict[int, int]) -> dict[int, bool]:
     """Each half judged by the other's threshold; the halves are dealt from a seeded order, kind by kind."""
-    random, rows, halves = np.random.default_rng(SEED), [*trees], ([], [])  # type: ignore[var-annotated]
+    random, rows, halves = np.random.default_rng(SEED), [*trees], ([], [])
     for kind in (True, False):
         for index, one in enumerate(
             random.permutation([at for at, row in enumerate(rows) if (nodes[row] < 9) == kind])

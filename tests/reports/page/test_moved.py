@@ -30,7 +30,7 @@ def listed(studio: Any, opened: Any) -> Listed:
         driver.page.locator(".found").wait_for()
         return [str(text) for text in driver.page.locator(".cards .key").all_inner_texts()]
 
-    rows_.seen = driver  # type: ignore[attr-defined]
+    rows_.seen = driver
     return rows_
 
 
