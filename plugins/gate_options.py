@@ -1,6 +1,7 @@
 """The options of the gate: the rule of a comparison, and checks of options that contradict one another."""
 
 from collections.abc import Callable
+from typing import TypeVar
 
 import pytest
 
@@ -14,15 +15,16 @@ from .options import get_option
 from .settings import read_suite_options
 
 MAX_ALPHA = 0.5
+T = TypeVar("T")
 
 
 def read_rule(config: pytest.Config) -> Rule:
     """Return the significance level, the tolerated loss, the margin and the policy of the gate."""
     return Rule(
         alpha=_read_fraction(config, "alpha"),
-        max_drop=_read_share(config, "max-drop", parse_share),
-        margin=_read_share(config, "margin", parse_margin) if get_option(config, "margin") else None,
-        gates=_read_gates(config),
+        max_drop=_read_parsed(config, "max-drop", parse_share),
+        margin=_read_parsed(config, "margin", parse_margin) if get_option(config, "margin") else None,
+        gates=_read_parsed(config, "gate", parse_gates),
         policy=_read_session_policy(config),
     )
 
@@ -35,20 +37,12 @@ def _read_fraction(config: pytest.Config, name: str) -> float:
     return float(value)
 
 
-def _read_share(config: pytest.Config, name: str, parse: Callable[[str], float]) -> float:
-    """Return a loss, a fraction."""
+def _read_parsed(config: pytest.Config, name: str, parse: Callable[[str], T]) -> T:
+    """Return the parsed value of an option. Raises UsageError for a wrong one."""
     try:
         return parse(str(get_option(config, name)))
     except EyechartError as error:
         raise pytest.UsageError(f"--eye-{name} {error}") from error
-
-
-def _read_gates(config: pytest.Config) -> tuple[str, ...]:
-    """Return the kinds of metrics that fail a case."""
-    try:
-        return parse_gates(str(get_option(config, "gate")))
-    except EyechartError as error:
-        raise pytest.UsageError(f"--eye-gate {error}") from error
 
 
 def _read_session_policy(config: pytest.Config) -> Policy:

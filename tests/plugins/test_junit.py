@@ -1,6 +1,5 @@
 """Tests of `eyechart.plugins.junit`."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,18 +9,6 @@ from tests.plugins.replayed_answers import properties, replayed
 pytestmark = pytest.mark.deep
 ACC = ("acc1", "all")
 OWN = "def pytest_runtest_setup(item):\n    item.user_properties.append(('owner', {'eyechart': 'me'}))\n"
-
-
-@pytest.fixture
-def told(world: Any) -> Callable[..., str]:
-    """Run to an expected end; the page of Markdown."""
-
-    def told(*arguments: str, status: int = 0) -> str:
-        result = world.run("--eye-summary=told.md", *arguments)
-        assert result.ret == status, result.stdout.str() + result.stderr.str()
-        return (world.folder / "told.md").read_text(encoding="utf-8")
-
-    return told
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "workers"])

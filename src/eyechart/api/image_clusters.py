@@ -85,9 +85,8 @@ def compare_clusters(before: Path, after: Path, options: ClusterOptions) -> Tabl
 
 def _compare_clusters_of_case(before: Evidence, after: Evidence, variable: SliceVariable) -> Iterator[SliceChanges]:
     """Yield the changes of the clusters of a case's images."""
-    pair = CasePair(before, after)
-    numbers = compare_case(pair).numbers
-    old, new, _ = pair.share_samples()
+    old, new, _ = CasePair(before, after).share_samples()
+    numbers = compare_case(CasePair(old, new)).numbers
     yield from compare_variable(old, new, numbers, variable.select(shared_rows(after, new))) if numbers else ()
 
 

@@ -17,7 +17,7 @@ import click
 
 from eyechart.commands.groups import CommandGroup
 from eyechart.errors import EyechartError, SpecError
-from eyechart.files.installed import find_entry_points, is_own, load_entry_point
+from eyechart.files.installed import describe_same_name, find_entry_points, is_own, load_entry_point
 from eyechart.files.path_encoding import check_locale
 from eyechart.messages.terminal import escape_unprintable
 
@@ -66,10 +66,7 @@ def command_sections() -> Mapping[str, Mapping[str, str]]:
     known = {**COMMANDS}
     for point in find_entry_points(GROUP):
         if known.setdefault(point.name, point.value) != point.value:
-            raise SpecError(
-                f"Two packages register the command '{point.name}': {known[point.name]} and {point.value}. "
-                "Uninstall one, or rename its entry point."
-            )
+            raise SpecError(describe_same_name("command", point.name, known[point.name], point.value))
         sections.setdefault(STUDIES if is_own(point) else OTHERS, {})[point.name] = point.value
     return sections
 

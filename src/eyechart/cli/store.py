@@ -104,8 +104,8 @@ def merge(into: Path, sources: Sequence[Path]) -> int:
     """Add the answers of stores to the store INTO.
 
     The result does not depend on the order, and another merge of the same stores changes nothing. The exit status is 1
-    if two stores have other answers under one key: both entries of numbers are then left as they are; of two texts in
-    answer to one request, each store keeps its own, and all other texts are added.
+    if two stores have different answers to the same request. An entry of numbers is then not merged. Of two different
+    texts, INTO keeps its own; all texts that INTO does not have are added.
     """
     from eyechart.inference.store.copies import merge_store
 

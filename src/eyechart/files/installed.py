@@ -31,6 +31,11 @@ def load_entry_point(point: EntryPoint) -> Any:
         ) from error
 
 
+def describe_same_name(kind: str, name: str, first: str, second: str) -> str:
+    """Return the message for two packages that register one name."""
+    return f"Two packages register the {kind} '{name}': {first} and {second}. Uninstall one, or rename its entry point."
+
+
 def is_own(point: EntryPoint) -> bool:
     """Return whether an entry point is one of eyechart itself."""
     return point.value.startswith("eyechart.")

@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import Any
 
 from eyechart.errors import ModelError, SpecError
-from eyechart.files.installed import find_entry_points, load_entry_point
+from eyechart.files.installed import describe_same_name, find_entry_points, load_entry_point
 from eyechart.messages.install_commands import Extra, install_command
 from eyechart.messages.secret_values import SECRET_NAME, hide_secrets
 from eyechart.messages.suggestions import did_you_mean
@@ -154,19 +154,13 @@ def backends() -> Mapping[str, Backend]:
         if not isinstance(backend, Backend):
             raise ModelError(f"{DECLARED}: '{point.name}' names {point.value}, which is no Backend.")
         if registered.setdefault(point.name, backend) is not backend:
-            raise _same_name(point.name, registered[point.name].target, backend.target)
+            first, second = registered[point.name].target, backend.target
+            raise ModelError(describe_same_name("model backend", point.name, first, second))
     for point in find_entry_points(GROUP):
         known = registered.setdefault(point.name, Backend(point.value))
         if known.target != point.value:
-            raise _same_name(point.name, known.target, point.value)
+            raise ModelError(describe_same_name("model backend", point.name, known.target, point.value))
     return registered
-
-
-def _same_name(name: str, first: str, second: str) -> ModelError:
-    return ModelError(
-        f"Two packages register the model backend '{name}': {first} and {second}. "
-        "Uninstall one, or rename its entry point."
-    )
 
 
 def find_backend(spec: ModelSpec) -> Backend:

@@ -15,7 +15,7 @@ from math import inf
 from typing import Any
 
 from eyechart.errors import SpecError
-from eyechart.files.installed import find_entry_points, load_entry_point
+from eyechart.files.installed import describe_same_name, find_entry_points, load_entry_point
 from eyechart.messages.suggestions import did_you_mean
 from eyechart.protocol.base import Predictions, Protocol
 
@@ -33,10 +33,7 @@ def protocol_targets() -> Mapping[str, str]:
     names: dict[str, str] = {}
     for point in find_entry_points(GROUP):
         if names.setdefault(point.name, point.value) != point.value:
-            raise SpecError(
-                f"Two packages register the protocol '{point.name}': {names[point.name]} and {point.value}. "
-                "Uninstall one, or rename its entry point."
-            )
+            raise SpecError(describe_same_name("protocol", point.name, names[point.name], point.value))
     return names
 
 

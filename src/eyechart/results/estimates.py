@@ -16,7 +16,7 @@ from eyechart.statistics.proper_scores import brier_scores
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-AS_DEFINED: Any = object()  # the direction that the metric's definition has, before an estimate reads it
+AS_DEFINED: Any = object()  # until `__post_init__` reads the direction in the metric's definition
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -129,7 +129,7 @@ def describe_metric(name: str) -> str:
         return f"The change from ID to this set of pairs of: {known[base].summary}"
     if ending == "p" and base in known:
         return f"The p-value of the change from ID to this set of pairs of: {known[base].summary}"
-    stem = next((stem for stem in sorted(known, key=len, reverse=True) if name.startswith(f"{stem}_")), "")
+    stem = max((stem for stem in known if name.startswith(f"{stem}_")), key=len, default="")
     criterion = name.removeprefix(f"{stem}_").replace("_", " ")
     return f"With {criterion} as the criterion: {known[stem].summary}" if stem else ""
 

@@ -1,23 +1,8 @@
 """Tests of `eyechart.classification.tables.published_tables`."""
 
-import csv
-from io import StringIO
-
-import pytest
-
 from eyechart.reports.runs import load
 from eyechart.reports.tables.registry import tables
-from eyechart.reports.tables.render import to_csv, to_markdown
-
-
-def read(text):
-    return list(csv.DictReader(StringIO(to_csv(text))))
-
-
-@pytest.fixture
-def table(run_folder):
-    """One table of the run as rows of its csv."""
-    return lambda name, labels=None: read(tables(name, load([run_folder]), labels))
+from eyechart.reports.tables.render import to_markdown
 
 
 def test_mills_table_puts_ours_beside_what_was_reported(run_folder):

@@ -40,6 +40,7 @@ def change(monkeypatch: pytest.MonkeyPatch) -> Iterator[Change]:
         forget()
 
     def forget() -> None:
+        registry._points.cache_clear()
         registry.registered_datasets.cache_clear()
         registry.packaged_benchmarks.cache_clear()
 

@@ -6,29 +6,6 @@ from eyechart.oodbench.tables.architectures import find_architecture
 
 GOOD, POOR = "yn", "ny"
 COCO = {"ID": GOOD * 8 + "nn" * 2, "OOD-S": GOOD * 3 + POOR * 7, "OOD-H": "nn" * 4}
-LVIS = {"ID": GOOD * 4, "OOD-S": "yy" * 4 + "??" * 2, "OOD-H": GOOD}
-
-
-def ask_two_models(existing):
-    """Two models about COCO and LVIS, the second with reasoning, too."""
-    for model in ("hf[a]", "hf[b]"):
-        existing(model, "coco", COCO)
-        existing(model, "lvis", LVIS)
-    existing("hf[b]", "coco", {**COCO, "ID": GOOD * 9 + "!n"}, reasoning="cot", prompt="existence_cot (1)")
-    existing("hf[b]", "lvis", LVIS, reasoning="cot", prompt="existence_cot (1)")
-    return existing.bench
-
-
-@pytest.fixture(scope="module")
-def asked(module_existing):
-    """These answers, which tests share."""
-    return ask_two_models(module_existing)
-
-
-@pytest.fixture(scope="module")
-def rows(asked):
-    """Their table 1."""
-    return asked.rows("oodbench-T1")
 
 
 def test_table_1_names_the_parts_of_published_models(existing):

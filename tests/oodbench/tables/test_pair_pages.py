@@ -1,7 +1,5 @@
 """Tests of `eyechart.oodbench.tables.pair_pages`."""
 
-import pytest
-
 GOOD, POOR = "yn", "ny"
 COCO = {"ID": GOOD * 8 + "nn" * 2, "OOD-S": GOOD * 3 + POOR * 7, "OOD-H": "nn" * 4}
 LVIS = {"ID": GOOD * 4, "OOD-S": "yy" * 4 + "??" * 2, "OOD-H": GOOD}
@@ -15,12 +13,6 @@ def ask_two_models(existing):
     existing("hf[b]", "coco", {**COCO, "ID": GOOD * 9 + "!n"}, reasoning="cot", prompt="existence_cot (1)")
     existing("hf[b]", "lvis", LVIS, reasoning="cot", prompt="existence_cot (1)")
     return existing.bench
-
-
-@pytest.fixture(scope="module")
-def asked(module_existing):
-    """These answers, which tests share."""
-    return ask_two_models(module_existing)
 
 
 def test_models_that_were_asked_about_other_data_are_in_another_table(existing):

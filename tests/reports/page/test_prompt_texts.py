@@ -12,12 +12,6 @@ from eyechart.results.records import read_run
 pytestmark = pytest.mark.deep
 
 
-@pytest.fixture
-def driver(studio: Any, opened: Any) -> Any:
-    """The page of a run of three models."""
-    return opened(studio.page(), None)
-
-
 @pytest.mark.parametrize("answer", ["name", "constrained"])
 def test_the_prompt_lists_the_class_names_that_were_asked_for(
     studio: Any, copied: Any, opened: Any, answer: str

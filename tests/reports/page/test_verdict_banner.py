@@ -28,6 +28,7 @@ def test_it_opens_with_the_verdict_in_one_sentence_and_a_link_to_the_changes(
     change = r"\d+\.\d\d % → \d+\.\d\d %, -\d+\.\d\d points \[.+\], p[=<]\S+ adjusted"
     assert re.match(rf"▼ Worse in imagenet/sample/\S+ \(\w+\): .+ {change}", said), said
     losses = re.search(r"(\d+) of \d+ numbers are significantly worse than", said)[1]
+    driver.page.locator(".lost img").nth(2).wait_for(state="attached")  # the page reads them after its first line
     assert driver.page.locator(".lost img").count() == 3
     row = driver.page.locator(".ranks tbody tr", has_text="▼ regression").first.inner_text()
     assert re.search(

@@ -213,7 +213,7 @@ def build_requests(context: Context, prompt: Prompt, text: str, epoch: int = 0) 
         )
     except ValueError as error:
         raise SpecError(f"{context.flag('images_per_request')}: {error}") from error
-    schemas = {len(rows): answer_schema(len(rows)) if by_schema else None for rows in batches}
+    schemas = {size: answer_schema(size) if by_schema else None for size in {*map(len, batches)}}
     return [
         TextRequest(
             request_parts(text, rows, options["prompt_order"]),

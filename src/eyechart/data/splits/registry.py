@@ -96,6 +96,7 @@ class PackagedSample:
         return self.open(split)
 
 
+@cache
 def _points() -> Mapping[str, EntryPoint]:
     points: dict[str, EntryPoint] = {}
     for point in find_entry_points(GROUP):

@@ -49,6 +49,11 @@ class CasePair:
     folder: Path | None = None
     before_folder: Path | None = None
 
+    @property
+    def has_same_samples(self) -> bool:
+        """Whether the case before has the same samples."""
+        return self.before is not None and self.before.fingerprint == self.after.fingerprint
+
     def with_samples(self) -> tuple[Evidence, Evidence]:
         """Return the case before and after, with the keys and hashes of the samples as far as they are known."""
         assert self.before is not None
@@ -57,7 +62,7 @@ class CasePair:
     def share_samples(self) -> tuple[Evidence, Evidence, str]:
         """Return the case before and after on the samples that both have, and a remark on what is compared."""
         assert self.before is not None
-        if self.before.fingerprint == self.after.fingerprint:
+        if self.has_same_samples:
             return self.before, self.after, ""
         return share_samples(*self.with_samples())
 
@@ -148,7 +153,7 @@ class SessionComparison:
         """The slices of all cases."""
         return [part for case in self.cases.values() for part in case.slices]
 
-    @property
+    @cached_property
     def gated_slices(self) -> list[Verdict]:
         """The verdicts on slices that can fail a case, by a rule of the policy."""
         return [verdict for verdict in self.slices if verdict.gated]
@@ -180,7 +185,7 @@ class SessionComparison:
         return [str(rule) for rule in self.rule.policy.unused_rules(known)]
 
     def exit_status(self, *, cases_are_missing: bool = False) -> int:
-        """Return the exit status of the gate: of a loss before that of missing cases, and 0 if nothing is wrong."""
+        """Return the exit status: that of a regression, else of missing cases, else of undecided metrics, else 0."""
         if self.decision == REGRESSION or any(case.refused or case.missing for case in self.cases.values()):
             return FAILED
         if cases_are_missing:
@@ -235,10 +240,10 @@ def compare_case(pair: CasePair, sides: tuple[str, str] = SIDES) -> CaseComparis
         return CaseComparison(head, has_baseline=False)
     before, after, shared = pair.share_samples()
     if different := differences(before, after, sides):
-        changed = describe_changed_samples(*pair.with_samples(), sides) if _has_other_data(pair) else []
+        changed = [] if pair.has_same_samples else describe_changed_samples(*pair.with_samples(), sides)
         return CaseComparison(head, refused=(*changed, *different))
     numbers = tuple(compare_metrics(before, after))
-    run = pair.with_samples()[1] if shared else pair.after
+    run = _with_samples(pair.after, pair.folder) if shared else pair.after
     return CaseComparison(
         head,
         shared=shared,
@@ -249,11 +254,6 @@ def compare_case(pair: CasePair, sides: tuple[str, str] = SIDES) -> CaseComparis
         numbers=numbers,
         slices=() if pair.folder is None else tuple(compare_case_slices(before, after, run, numbers, pair.folder)),
     )
-
-
-def _has_other_data(pair: CasePair) -> bool:
-    """Return whether a case has other samples than its baseline."""
-    return pair.before is not None and pair.before.fingerprint != pair.after.fingerprint
 
 
 def _find_drifts(result: SessionComparison, drifts: Drifts) -> Iterable[DriftAlarm]:

@@ -135,9 +135,10 @@ class Match(BaseRequest):
 class ScoreChoices(BaseRequest):
     """The log-probability of every choice as the answer to a prompt about each item.
 
-    `parts` are the prompt, with an integer instead of the item. A choice counts `until` its end, or until it is unique.
-    With `best`, the answer is the index of the most likely choice and its log-probability: two numbers per item. The
-    rows of texts are stored by the ids of the texts, so that a request asks only for rows that no earlier one has.
+    `parts` are the prompt, with an integer instead of the item. `until` is how much of a choice is scored: all of it
+    ("end"), or only as much as no other choice begins with ("unique"). With `best`, the answer is the index of the most
+    likely choice and its log-probability: two numbers per item. The rows of texts are stored by the ids of the texts,
+    so that a request asks only for rows that no earlier one has.
     """
 
     items: Items

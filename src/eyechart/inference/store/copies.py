@@ -263,8 +263,8 @@ def _pull_entry(files: Any, folder: str, store: Path, copied: Copied, on_wait: O
 class RemoteStore:
     """The answers at a URL, which a session copies into its store if they are not there.
 
-    `seen` are the entries that were looked for, so that each is once. Raises StoreError for a URL that fsspec does not
-    know, and for one that needs a connection if `offline`.
+    `seen` has the digests of the entries that were looked for: each is looked for once. Raises StoreError for a URL
+    that fsspec does not know, and for one that needs a connection if `offline`.
     """
 
     url: str

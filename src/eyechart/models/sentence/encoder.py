@@ -23,6 +23,8 @@ from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Floats, Identity, TextEncoder
 from eyechart.models.weights import hub_files, weight_source
 
+PACKAGED = "minilm"
+LIBRARIES = ("sentence-transformers", "transformers", "tokenizers", "torch")
 MAX_TOKENS = 32_768  # tokens; no text here is longer, and some tokenizers name no limit
 LIBRARY_PREFIX = "sentence_transformers."
 PROMPT_FILE = ".txt"
@@ -111,10 +113,6 @@ def _text(spec: ModelSpec, path: Path) -> str:
         return path.read_text(encoding="utf-8").removesuffix("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise SpecError(f"'{spec}': the prompt file {path} cannot be read ({error}). Check the path.") from error
-
-
-PACKAGED = "minilm"
-LIBRARIES = ("sentence-transformers", "transformers", "tokenizers", "torch")
 
 
 PROMPT = options.words(

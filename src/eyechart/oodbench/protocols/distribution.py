@@ -74,7 +74,7 @@ class DistributionPredictions(Predictions):
 
     def notes(self) -> Iterator[str]:
         """Yield a note if both samples share images."""
-        here, other = (_image_hashes(sample.dataset) for sample in self.sides.values())
+        here, other = ({*sample.dataset.selected_digests} for sample in self.sides.values())
         if here & other:
             yield (
                 f"{len(here & other):,} of {len(here):,} images are in {self.reference.dataset.split} too, byte for "
@@ -167,11 +167,6 @@ class Distribution(Protocol[DistributionPredictions]):
             "bandwidth": f"{result.bandwidth:.6g}",
         }
         return DistributionPredictions(here, reference, result, variant)
-
-
-def _image_hashes(dataset: Dataset) -> set[str]:
-    """Return the sha256 of every selected image."""
-    return {dataset.index[row].sha256 for row in dataset.selected}
 
 
 def _reference_problem(chosen: OptionValues, dataset: Dataset, open_split: Callable[[str, str], Dataset]) -> str:

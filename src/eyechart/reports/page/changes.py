@@ -153,18 +153,15 @@ def compare_with_previous(
 ) -> Changes:
     """Compare every case with its previous one; with a named baseline, list the cases that have none."""
     pairs = {
-        case_key(case): (_to_evidence(old), _to_evidence(case))
+        case_key(case): CasePair(_to_evidence(old), _to_evidence(case), evidence_folder(case.folder))
         for case in runs.cases
         if (old := previous.get(id(case)))
     }
-    folders = {case_key(case): evidence_folder(case.folder) for case in runs.cases}
-    with_folders = ((key, CasePair(before, now, folders[key])) for key, (before, now) in pairs.items())
-    outcome = RunComparison(
-        compare_cases(with_folders, rule, SIDES, None if baseline is None else read_drifts_of(baseline))
-    )
+    drifts = None if baseline is None else read_drifts_of(baseline)
+    outcome = RunComparison(compare_cases(pairs.items(), rule, SIDES, drifts))
     alone = [case_key(case) for case in runs.cases if baseline is not None and id(case) not in previous]
-    same = {key for key, (before, now) in pairs.items() if before.fingerprint == now.fingerprint}  # indices are equal
-    compared = {id(case): previous[id(case)] for case in runs.cases if case_key(case) in same & {*outcome.compared}}
+    same = {key for key in outcome.compared if pairs[key].has_same_samples}  # indices are equal
+    compared = {id(case): previous[id(case)] for case in runs.cases if case_key(case) in same}
     return Changes(against, rule, outcome, compared, tuple(alone))
 
 

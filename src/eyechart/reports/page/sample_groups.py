@@ -143,7 +143,7 @@ class SampleLoader:
         return find_protocol(record.protocol) is not None or bool(record.data.root) or self.data is not None
 
     def open_dataset(self, group: ComparableCases) -> Dataset | None:
-        """Return the images of a group, or None with a note if they cannot be opened; other tools record none."""
+        """Return the images of a group; None with a note if they cannot be opened, None if no folder is known."""
         if not self.knows_images(group):
             return None
         record = group.cases[0].record
