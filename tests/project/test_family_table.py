@@ -1,4 +1,4 @@
-"""docs/families.md has the families that test_families.py tries."""
+"""docs/families.md has every family that tools/families makes a checkpoint of."""
 
 import family_table
 from families import FAMILIES
