@@ -102,16 +102,8 @@ def unit(features: Floats) -> Floats:
     return np.asarray(features / np.linalg.norm(features, axis=1, keepdims=True), np.float32)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_it_is_an_encoder(save: Save, family: str) -> None:
-    assert isinstance(ours(save(family)), Encoder)
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("family", FAMILIES)
-def test_texts_equal_those_padded_to_the_full_length(save: Save, family: str) -> None:
-    folder = save(family)
-    np.testing.assert_allclose(ours(folder).encode_texts(TEXTS), padded(folder, TEXTS), atol=1e-4, rtol=1e-4)
+def test_it_is_an_encoder(save: Save) -> None:
+    assert isinstance(ours(save("clip")), Encoder)
 
 
 @pytest.mark.parametrize(
@@ -147,27 +139,12 @@ def test_trimming_siglip_would_change_it(save: Save) -> None:
     assert np.abs(encoder._encode([whole]) - encoder._encode([whole[:5]])).max() > 1e-2
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", ["clip", "siglip", "lit"])  # no padding, padding that is seen, and masked padding
 def test_small_batches_change_nothing(save: Save, family: str, monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = ours(save(family))
     whole = encoder.encode_texts(TEXTS)
     monkeypatch.setattr(text_batches, "token_budget", lambda _: 12)
     np.testing.assert_allclose(encoder.encode_texts(TEXTS), whole, atol=1e-4, rtol=1e-4)
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("family", FAMILIES)
-def test_images_equal_transformers_own(save: Save, family: str) -> None:
-    import torch
-    from transformers import AutoImageProcessor, AutoModel
-
-    folder = save(family)
-    batch = AutoImageProcessor.from_pretrained(folder, backend="pil")(images=noise(), return_tensors="pt")
-    with torch.inference_mode():
-        expected = AutoModel.from_pretrained(folder).eval().get_image_features(**batch).pooler_output.numpy()
-    encoder = ours(folder)
-    found = encoder.encode_images([encoder.prepare(image) for image in noise()])
-    np.testing.assert_allclose(found, expected, atol=1e-4, rtol=1e-4)
 
 
 def heeding(folder: Path) -> Path:

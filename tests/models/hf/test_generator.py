@@ -179,13 +179,24 @@ def test_a_model_must_be_named() -> None:
         HfGenerator(parse_spec("hf[]"))
 
 
-def test_it_loads_in_a_process_where_nothing_was_repaired_before(tiny_chat: Tiny, torch_python: Sequence[str]) -> None:
-    code = (
-        "from eyechart.models.hf.generator import HfGenerator\n"
-        "from eyechart.models.types import Request\n"
-        "from eyechart.models.spec import parse_spec\n"
-        f"model = HfGenerator(parse_spec('hf[{tiny_chat('fast_vlm')}]'), offline=True)\n"
-        "print(len(list(model.generate([Request(('?',))], 1))))\n"
-    )
-    done = subprocess.run([*torch_python, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stdout.splitlines()[-1:] == ["1"], done.stderr
+UNTIL_TRANSFORMERS = """
+import sys
+from eyechart.models.hf.generator import HfGenerator
+from eyechart.models.runtime.torchvision_repair import repair
+from eyechart.models.spec import parse_spec
+from eyechart.models.types import Request
+
+class Watch:
+    def find_spec(self, name, *_):
+        if name == "transformers":
+            print(repair.cache_info().currsize)
+            sys.exit()
+
+sys.meta_path.insert(0, Watch())
+list(HfGenerator(parse_spec("hf[toybox-mllm]"), offline=True).generate([Request(("?",))], 1))
+"""
+
+
+def test_torchvision_is_repaired_before_transformers_is_imported(torch_python: Sequence[str]) -> None:
+    done = subprocess.run([*torch_python, "-c", UNTIL_TRANSFORMERS], capture_output=True, text=True, check=False)
+    assert done.stdout == "1\n", done.stderr

@@ -17,7 +17,7 @@ from eyechart.models.types import Request
 pytestmark = pytest.mark.deep
 
 Tiny = Callable[[str], Path]
-FAMILIES = ("fast_vlm", "qwen3_vl", "qwen2_5_vl", "mistral3")
+FAMILIES = ("fast_vlm", "qwen3_vl", "mistral3")  # in one tensor, with deeper layers, and a tensor each
 TEXTS = ("what is it?", "a cat or a dog?", "say the name of the bird that you see")
 
 
@@ -58,20 +58,19 @@ def test_an_image_of_several_prompts_is_encoded_once(tiny_chat: Tiny, family: st
     requests = ask_all(pictures(5))
     answers = generate_all(model, requests, 8)
     assert encoder.n_images == 5
-    alone = [generate_all(create(tiny_chat(family)), [request], 8)[0] for request in requests[:4]]
-    assert [answer.tokens for answer in answers[:4]] == [answer.tokens for answer in alone]
+    alone = generate_all(create(tiny_chat(family), ",batch_size=1"), requests[1::3], 8)  # of each image one
+    assert [answer.tokens for answer in answers[1::3]] == [answer.tokens for answer in alone]
     assert len({answer.tokens for answer in answers}) > 1
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_scores_use_the_features_of_answers(tiny_chat: Tiny, family: str) -> None:
-    model = create(tiny_chat(family))
+def test_scores_use_the_features_of_answers(tiny_chat: Tiny) -> None:
+    model = create(tiny_chat("qwen3_vl"))
     encoder = Encoder(model)
     requests = ask_all(pictures(2))
     generate_all(model, requests, 2)
     scores = model.score(requests, ["cat", "dog"])
     assert encoder.n_images == 2
-    assert scores == pytest.approx(create(tiny_chat(family)).score(requests, ["cat", "dog"]), abs=1e-5)
+    assert scores == pytest.approx(create(tiny_chat("qwen3_vl")).score(requests, ["cat", "dog"]), abs=1e-5)
 
 
 def test_two_images_of_a_prompt_are_kept_in_their_order(tiny_chat: Tiny) -> None:

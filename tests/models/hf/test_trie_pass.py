@@ -1,4 +1,4 @@
-"""How likely choices are up to the token that tells each from all others: brute force, sums, and thousands of names."""
+"""How likely choices are up to the token that tells each from all others: brute force, sums, and a thousand names."""
 
 from collections.abc import Callable
 from functools import cache
@@ -18,7 +18,7 @@ from eyechart.models.types import Request
 
 CHOICES = ["cat", "caterpillar", "cat food", "a cat that sees", "dog", "cat", "x", "hot dog", "", '{"1": "cat"}']
 FAMILIES = ("fast_vlm", "qwen3_vl")
-SPECIES = 3651
+SPECIES = 1200
 Tiny = Callable[[str], Path]
 Floats = NDArray[np.float64]
 
@@ -57,9 +57,8 @@ def unique(row: tuple[int, ...], rows: list[tuple[int, ...]]) -> int:
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("family", [*FAMILIES, "toybox-mllm"])
-def test_scores_are_sums_over_the_shortest_beginnings(tiny_chat: Tiny, questions: list[Request], family: str) -> None:
-    model = ours(family if family == "toybox-mllm" else tiny_chat(family))
+def test_scores_are_sums_over_the_shortest_beginnings(tiny_chat: Tiny, questions: list[Request]) -> None:
+    model = ours(tiny_chat("qwen3_vl"))
     rows = model._chat.tokenize_choices(CHOICES)
     expected = [[alone(model, asked, row)[: unique(row, rows)].sum() for row in rows] for asked in questions[:5]]
     scores = model.score(questions[:5], CHOICES, until="unique")
@@ -103,12 +102,12 @@ def test_nothing_to_score(tiny_chat: Tiny, questions: list[Request], some: int, 
 
 
 @pytest.mark.deep
-def test_thousands_of_species_have_a_probability_each(questions: list[Request]) -> None:
+def test_a_thousand_species_have_a_probability_each(questions: list[Request]) -> None:
     model, names = ours("toybox-mllm"), binomials(SPECIES)
-    asked = [question for question in questions if question.images][:2]
+    asked = [question for question in questions if question.images][:1]
     scores = model.score(asked, names, until="unique").astype(np.float64)
     shares = np.exp(scores - np.logaddexp.reduce(scores, axis=1, keepdims=True))
-    assert (scores.shape, len(set(names))) == ((2, SPECIES), SPECIES)
+    assert (scores.shape, len(set(names))) == ((1, SPECIES), SPECIES)
     np.testing.assert_allclose(shares.sum(axis=1), 1, atol=1e-9)
     rows = model._chat.tokenize_choices(names)
     for index in (0, 17, SPECIES - 1):
