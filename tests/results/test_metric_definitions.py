@@ -69,7 +69,8 @@ def test_an_entry_point_that_cannot_be_imported_is_refused_by_its_package(instal
 
 @pytest.mark.parametrize(
     ("fields", "sentence"),
-    [({"unit": "characters"}, 'the unit \'characters\'. Expected "share"'), ({"range": (0.0,)}, "the range (0.0,)"),
+    [({"unit": "characters"}, 'the unit \'characters\'. Expected "share"'),
+     ({"kind": "rate"}, 'the kind \'rate\'. Expected "accuracy", or "score"'), ({"range": (0.0,)}, "the range (0.0,)"),
      ({"range": (1.0, 0.0)}, "the range (1.0, 0.0). Expected the least and the largest value")],
 )  # fmt: skip
 def test_a_definition_that_cannot_be_meant_is_refused(fields: dict[str, Any], sentence: str) -> None:

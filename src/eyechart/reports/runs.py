@@ -20,6 +20,7 @@ from eyechart.protocol.options import AUTO
 from eyechart.protocol.registry import find_protocol
 from eyechart.results.failed_tests import status_suffix
 from eyechart.results.frames import read_samples
+from eyechart.results.metric_definitions import define, main_metrics
 from eyechart.results.records import EMPTY, WHOLE, Metric, Record, Run, empty_label_rules, read_run
 from eyechart.results.run_files import read_verified
 from eyechart.results.run_names import run_names
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 LABEL_RULES = ("equivalences", "categories")
 # As the published tables have them: answers in words first, then prompts, then classifiers that saw the labels.
 T = TypeVar("T")
-ACC1, REPEATED_ACC, MC_ACC = "acc1", "repeated_acc", "mc_acc"  # of one answer an image, then means over rounds
 
 
 class EmptyTableError(ReportError):
@@ -106,9 +106,14 @@ class CaseRun:
 
     @cached_property
     def accuracy_name(self) -> str:
-        """Return the name of the accuracy metric: of single answers, or the mean over epochs."""
+        """Return the name of the main metric, of single answers or a mean over epochs; "" if there is none."""
         names = {metric.name for metric in self.record.metrics}
-        return next((name for name in (ACC1, REPEATED_ACC, MC_ACC) if name in names), ACC1)
+        return next((name for name in main_metrics() if name in names), "")
+
+    @property
+    def has_single_answers(self) -> bool:
+        """Return whether its accuracy is of single answers, not a mean over epochs."""
+        return not define(self.accuracy_name).over_epochs
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -224,7 +229,7 @@ class ComparableCases:
 
     def scored_under(self, *labels: str) -> tuple[CaseRun, ...]:
         """Return the cases with single answers that were scored under all of these label sets."""
-        return tuple(case for case in self.cases if case.accuracy_name == ACC1 and {*labels} <= {*case.labels})
+        return tuple(case for case in self.cases if case.has_single_answers and {*labels} <= {*case.labels})
 
     def with_protocols(self, *protocols: str) -> "ComparableCases":
         """Return only the cases of some protocols."""

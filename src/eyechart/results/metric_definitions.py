@@ -21,6 +21,7 @@ from eyechart.files.installed import find_entry_points, load_entry_point
 GROUP = "eyechart.metrics"
 SHARE = (0.0, 1.0)
 Unit = Literal["share", "number"]
+Kind = Literal["accuracy", "score"]
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,12 @@ class MetricDefinition:
     "number". `range` has the least and the largest value, None if it is not known: a record with a value beyond it is
     refused as damaged, unless the name `is_common`, so that another tool may use it on another scale. Published tables
     call the metric `published_name`, "" for its name.
+
+    `kind` is "score" for a number that says how good probabilities are: it is low for a model near chance, so that a
+    much better model can have a worse value, and `--eye-gate` names it apart. Lists and charts with one number of a
+    case take the metric that `is_main`. `over_epochs` says that it is a mean over epochs, not of single answers, and
+    `over_classes` that it is a mean over classes. `question` is the kind of question that it is about, "" for every
+    kind, and `needs` is what a model must give, which the message about its absence says; "" for an answer.
     """
 
     name: str
@@ -42,12 +49,23 @@ class MetricDefinition:
     range: tuple[float, float] | None = None
     is_common: bool = False
     published_name: str = ""
+    kind: Kind = "accuracy"
+    is_main: bool = False
+    over_epochs: bool = False
+    over_classes: bool = False
+    question: str = ""
+    needs: str = ""
 
     def __post_init__(self) -> None:
         if self.unit not in get_args(Unit):
             raise SpecError(
                 f"The definition of the metric '{self.name}' has the unit {self.unit!r}. "
                 f'Expected "share", for a fraction that is written in percent, or "number".'
+            )
+        if self.kind not in get_args(Kind):
+            raise SpecError(
+                f"The definition of the metric '{self.name}' has the kind {self.kind!r}. "
+                f'Expected "accuracy", or "score" for a number about probabilities.'
             )
         if self.range is not None and not (len(self.range) == 2 and self.range[0] < self.range[1]):
             raise SpecError(
@@ -91,6 +109,24 @@ def _load(point: EntryPoint) -> tuple[MetricDefinition, ...]:
                 f"{type(definition).__name__}. Expected a MetricDefinition, or a tuple of them."
             )
     return definitions
+
+
+def define(name: str) -> MetricDefinition:
+    """Return the definition of a metric; of one that no package defines, a definition that says nothing.
+
+    >>> define("acc1").is_main, define("length").is_main
+    (True, False)
+    """
+    return metric_definitions().get(name) or MetricDefinition(name, "", higher_is_better=None, unit="number")
+
+
+def main_metrics() -> tuple[str, ...]:
+    """Return the names of the metrics that are the one number of a case in lists and charts.
+
+    >>> main_metrics()
+    ('acc1', 'mc_acc', 'repeated_acc')
+    """
+    return tuple(name for name, definition in metric_definitions().items() if definition.is_main)
 
 
 def fixed_range(name: str) -> tuple[float, float] | None:

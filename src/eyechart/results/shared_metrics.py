@@ -33,6 +33,7 @@ DEFINITIONS = (
         unit="number",
         range=(log(LEAST), 0.0),
         is_common=True,
+        kind="score",
     ),
     MetricDefinition(
         "target_brier",
@@ -41,11 +42,13 @@ DEFINITIONS = (
         unit="number",
         range=SHARE,
         is_common=True,
+        kind="score",
     ),
     MetricDefinition(
         "ece",
         "Expected calibration error: the mean distance of confidence from accuracy, over bins; lower is better.",
         higher_is_better=False,
         range=SHARE,
+        kind="score",
     ),
 )

@@ -14,12 +14,14 @@ DEFINITIONS = (
         higher_is_better=True,
         range=SHARE,
         published_name="acc",
+        is_main=True,
     ),
     MetricDefinition(
         "acc5",
         "Top-5 accuracy: the proportion of images with a label among the five best classes.",
         higher_is_better=True,
         range=SHARE,
+        needs="several ranked answers of an image, or scores of five classes",
     ),
     MetricDefinition(
         "acc1_strict",
@@ -32,11 +34,13 @@ DEFINITIONS = (
         "The accuracy of each class, averaged over classes, so that every class has equal weight.",
         higher_is_better=True,
         range=SHARE,
+        over_classes=True,
     ),
     MetricDefinition(
         "mean_average_precision",
         "Average precision of the scores of each class, averaged over classes (mAP).",
         higher_is_better=True,
+        over_classes=True,
     ),
     MetricDefinition(
         "intersection", "The proportion of images that are correct under both label sets.", higher_is_better=True
@@ -46,18 +50,23 @@ DEFINITIONS = (
         "Multiple-choice accuracy: the proportion of questions with the correct option, averaged over epochs.",
         higher_is_better=True,
         range=SHARE,
+        is_main=True,
+        over_epochs=True,
     ),
     MetricDefinition(
         "repeated_acc",
         "Top-1 accuracy, averaged over epochs that repeat the same requests.",
         higher_is_better=True,
         range=SHARE,
+        is_main=True,
+        over_epochs=True,
     ),
     MetricDefinition(
         "repeated_oop",
         "The proportion of answers outside of the prompt, averaged over epochs.",
         higher_is_better=None,
         range=SHARE,
+        over_epochs=True,
     ),
     MetricDefinition(
         "oop",
@@ -110,6 +119,7 @@ DEFINITIONS = (
         unit="number",
         range=(0.0, 2.0),
         is_common=True,
+        kind="score",
     ),
     MetricDefinition(
         "accuracy_coverage_auc",

@@ -19,7 +19,7 @@ from eyechart.classification.tables.class_pages import (
     mean_over_epochs,
     out_of_prompt,
 )
-from eyechart.reports.runs import ACC1, REPEATED_ACC, CaseRun, ComparableCases, Runs
+from eyechart.reports.runs import CaseRun, ComparableCases, Runs
 from eyechart.reports.tables.definition import TableDefinition
 from eyechart.reports.tables.render import NumberFormat
 from eyechart.reports.tables.selection import Page, create_page
@@ -27,6 +27,7 @@ from eyechart.results.frames import share
 
 PAPER = "arXiv 2603.06578"
 MC, CW = "multiple_choice", "closed_world"
+REPEATED_ACC = "repeated_acc"
 COMPARED_OPTIONS = ("setting", "distractors", "text_encoder")
 STUDENT = (
     "±: 95 % intervals of the mean over the repeats, Student's t, as published: what other repeats of the same images "
@@ -153,7 +154,7 @@ def _epoch_samples(page: Page, row: int, *, with_out_of_prompt: bool = False) ->
     """Return the answers of one case with their `epoch`; images count that both label sets score."""
     read = out_of_prompt if with_out_of_prompt else label_samples
     case = page.cases[row]
-    epoch = [] if case.accuracy_name == ACC1 else ["epoch"]
+    epoch = [] if case.has_single_answers else ["epoch"]
     samples = read(replace(page, cases=(case,)), epoch)
     covered = samples[["before", "correct"]].notna().all(axis=1)
     scores = {name: samples[name].where(covered) for name in SCORES if name in samples}

@@ -96,8 +96,9 @@ class MetricComparison:
     @property
     def name(self) -> str:
         """The metric's name with its labels and subset."""
-        pooled = "log_score, pooled" if self.family == SCORES else "primary metrics, pooled"
-        return pooled if self.pooled else metric_title(self.metric)
+        if not self.pooled:
+            return metric_title(self.metric)
+        return f"{self.range_name if self.family == SCORES else PRIMARY}, pooled"
 
     @property
     def primary(self) -> bool:
@@ -163,7 +164,7 @@ class MetricComparison:
     @property
     def range_name(self) -> str:
         """The name of the metric whose range the values have."""
-        return "log_score" if self.pooled and self.family == SCORES else self.metric.name
+        return self.pooled[0].range_name if self.pooled and self.family == SCORES else self.metric.name
 
 
 @dataclass(frozen=True, eq=False)

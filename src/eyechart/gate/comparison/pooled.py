@@ -101,7 +101,7 @@ def _pool_scores(comparisons: Sequence[MetricComparison]) -> MetricComparison:
         n=n,
         n_clusters=images,
         delta=delta,
-        ci=change_in_range("log_score", delta, Interval(delta - half, delta + half)),
+        ci=change_in_range(first.metric.name, delta, Interval(delta - half, delta + half)),
         p=sign_flip_mean_p(units),
         method=SIGNED_SCORES,
         family=SCORES,

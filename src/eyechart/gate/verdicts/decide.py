@@ -20,6 +20,7 @@ from eyechart.gate.comparison.pooled import pool_models
 from eyechart.gate.policy.tiers import ADVISORY, CRITICAL, NO_POLICY, Policy, default_tier
 from eyechart.gate.verdicts.value_texts import format_points
 from eyechart.results.evidence import CLOSE, Floats, Ints
+from eyechart.results.metric_definitions import define
 from eyechart.statistics.joint_tests import DRAWS, sign_flip_max_t
 from eyechart.statistics.noninferiority import samples_for_margin
 from eyechart.statistics.significance import holm
@@ -46,7 +47,6 @@ CONFIDENCE_VERDICTS = CONFIDENCE_REGRESSION, CONFIDENCE_IMPROVEMENT, CONFIDENCE_
 )  # of proper scores
 VERDICTS = (*ACCURACY_VERDICTS, *CONFIDENCE_VERDICTS)
 GATES = ACCURACY, SCORE = "accuracy", "score"  # the kinds of metrics whose regression fails a case
-CALIBRATION = frozenset({"brier", "ece"})  # low for a model near chance: a much better model can have a higher value
 
 
 @dataclass(frozen=True)
@@ -211,7 +211,7 @@ def decide_metric(comparison: MetricComparison, adjusted: float, rule: Rule, lim
 
 def kind_of_metric(comparison: MetricComparison) -> str:
     """Return the kind of a metric, one of `GATES`: calibration is a kind of score, not of accuracy."""
-    is_score = comparison.family == SCORES or comparison.metric.name in CALIBRATION
+    is_score = comparison.family == SCORES or define(comparison.metric.name).kind == SCORE
     return SCORE if is_score else ACCURACY
 
 

@@ -32,6 +32,7 @@ from eyechart.messages.terminal import align_texts
 from eyechart.results.evidence import Evidence
 from eyechart.results.glossary import describe_metric
 from eyechart.results.headlines import ANSWERED
+from eyechart.results.metric_definitions import define
 from eyechart.statistics.degenerate_intervals import ROUNDING
 
 ACCEPT = "If it is meant to be so, accept it with --eye-update-baseline."
@@ -370,8 +371,8 @@ def describe_refusal(now: Evidence, path: Path, reasons: Sequence[str]) -> str:
 
 def describe_missing_metrics(now: Evidence, path: Path, names: Sequence[str]) -> str:
     """Return which metrics of the baseline have no value now."""
-    top5 = any(name.startswith("acc5") for name in names)
-    why = " acc5 needs several ranked answers of an image, or scores of five classes." if top5 else ""
+    metrics = dict.fromkeys(name.partition(" ")[0] for name in names)
+    why = "".join(f" {name} needs {needs}." for name in metrics if (needs := define(name).needs))
     return f"{now.case} ({now.protocol}) has no value now for what {path} has: {', '.join(names)}.{why} {ACCEPT}"
 
 

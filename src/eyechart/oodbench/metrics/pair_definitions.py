@@ -33,18 +33,21 @@ DEFINITIONS = (
         "Accuracy of the first question of a progression: whether the category is in the image.",
         higher_is_better=True,
         range=SHARE,
+        question="existence",
     ),
     MetricDefinition(
         "c_acc",
         "Accuracy of the second question of a progression: how many objects there are.",
         higher_is_better=True,
         range=SHARE,
+        question="counting",
     ),
     MetricDefinition(
         "l_acc",
         "Accuracy of the third question of a progression: which of two categories has more objects.",
         higher_is_better=True,
         range=SHARE,
+        question="logic",
     ),
     MetricDefinition(
         "e_delta", "The change of the existence accuracy from ID to this set of pairs.", higher_is_better=None

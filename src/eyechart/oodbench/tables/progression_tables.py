@@ -22,13 +22,13 @@ from eyechart.oodbench.tables.pair_pages import (
 from eyechart.reports.tables.definition import TableDefinition
 from eyechart.reports.tables.selection import Page
 from eyechart.results.frames import select_metrics
+from eyechart.results.metric_definitions import define
 from eyechart.statistics.degenerate_intervals import share_interval
 from eyechart.statistics.resampling import cluster_bootstrap_totals
 
 SET = "Data Type"
-QUESTIONS = {"E-Acc": "existence", "C-Acc": "counting", "L-Acc": "logic"}
 METRICS = {"E-Acc": "e_acc", "C-Acc": "c_acc", "L-Acc": "l_acc"}
-COUNTS = [f"{head} {kind}" for kind in ("right", "n") for head in QUESTIONS]
+COUNTS = [f"{head} {kind}" for kind in ("right", "n") for head in METRICS]
 TIMES = 2000
 MEANING = (
     "E: is the first category there? C: how many of the second are there? L: are there more of the first than second?",
@@ -68,7 +68,7 @@ def _count_by_image(page: Page) -> pd.DataFrame:
     are COUNTS.
     """
     samples = page.samples(["key", "subset", "question", "correct"])
-    questions = {head: samples["question"] == name for head, name in QUESTIONS.items()}
+    questions = {head: samples["question"] == define(name).question for head, name in METRICS.items()}
     right = {f"{head} right": rows & (samples["correct"] == 1) for head, rows in questions.items()}
     count = {f"{head} n": rows & samples["correct"].notna() for head, rows in questions.items()}
     keys = {
@@ -89,9 +89,9 @@ def share_cells(counts: pd.DataFrame) -> pd.DataFrame:
         ]
     )
     rows = []
-    for index, (head, right, n) in enumerate(zip(QUESTIONS, totals[:3], totals[3:], strict=True)):
+    for index, (head, right, n) in enumerate(zip(METRICS, totals[:3], totals[3:], strict=True)):
         with np.errstate(invalid="ignore"):
-            shares = draws[:, index] / draws[:, index + len(QUESTIONS)]
+            shares = draws[:, index] / draws[:, index + len(METRICS)]
         low, high = share_interval(shares, right / n, len(counts)) if n else (np.nan, np.nan)
         rows.append({"column": head, "value": right / n if n else np.nan, "n": n, "low": low, "high": high})
     return pd.DataFrame(rows)
@@ -108,7 +108,7 @@ POOLED = TableDefinition(
     title="OODBench: progression (%), {page} pooled",
     cells=pooled_cells,
     rows=("Model", "Data", SET),
-    columns=tuple(QUESTIONS),
+    columns=tuple(METRICS),
     notes=(
         *MEANING,
         "Samples of all data sets are pooled, so that each counts by its size; images are drawn within data sets.",
@@ -139,7 +139,7 @@ def source_table(number: int, source: str) -> TableDefinition:
         title=f"{{page}}: {source}, progression (%)",
         cells=source_cells,
         rows=("Model", SET),
-        columns=(*QUESTIONS, TIME),
+        columns=(*METRICS, TIME),
         notes=lambda page: (*MEANING, time_note(page.cases)),
     )
 

@@ -12,6 +12,7 @@ DEFINITIONS = (
         "The accuracy of each species or class, averaged over them with equal weight.",
         higher_is_better=None,
         range=SHARE,
+        over_classes=True,
     ),
     MetricDefinition(
         "ig",
@@ -133,6 +134,7 @@ DEFINITIONS = (
         higher_is_better=True,
         range=SHARE,
         is_common=True,
+        over_classes=True,
     ),
     MetricDefinition(
         "auc_balanced",
@@ -140,6 +142,7 @@ DEFINITIONS = (
         higher_is_better=None,
         range=SHARE,
         is_common=True,
+        over_classes=True,
     ),
 )
 

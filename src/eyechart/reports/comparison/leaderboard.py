@@ -23,6 +23,7 @@ from eyechart.reports.runs import CaseRun, ComparableCases, Runs
 from eyechart.reports.tables.render import P_VALUE, NumberCell, Row, Table
 from eyechart.results.evidence import Evidence
 from eyechart.results.headlines import WITH_EMPTY, headlines
+from eyechart.results.metric_definitions import define, main_metrics
 from eyechart.results.records import LABELLED, WHOLE, Metric
 from eyechart.statistics.degenerate_intervals import ROUNDING
 from eyechart.statistics.significance import holm
@@ -131,7 +132,7 @@ def _no_metric_error(runs: Runs, metric: str | None, labels: str | None) -> Repo
     cases = [*runs.cases]
     available = {f"{metric.name} ({metric.labels})" for case in cases for metric in case.record.metrics}
     usable = sorted(name for name in available if name.partition(" ")[0] in _metrics_with_direction(runs))
-    options = f"--metric={metric or 'acc1'}" + (f" --labels={labels}" if labels else "")
+    options = f"--metric={metric or main_metrics()[0]}" + (f" --labels={labels}" if labels else "")
     names = {metric.labels for case in cases for metric in case.record.metrics}
     near = did_you_mean(labels, sorted(names)) if labels and labels not in names else "."
     return ReportError(
@@ -142,8 +143,8 @@ def _no_metric_error(runs: Runs, metric: str | None, labels: str | None) -> Repo
 def _leaderboard_table(group: ComparableCases, ranked: RankedMetric, reference: str, alpha: float) -> Table:
     """Return the leaderboard of one split and protocol."""
     ranks = assign_ranks(_model_scores(group, ranked), alpha)
-    is_top1 = ranked.name == "acc1" and ranked.labels == reference and ranked.subset == WHOLE
-    published = is_top1 and any(case.record.reported for case in group.cases)
+    is_main = define(ranked.name).is_main and ranked.labels == reference and ranked.subset == WHOLE
+    published = is_main and any(case.record.reported for case in group.cases)
     protocol = group.cases[0].record.protocol
     return Table(
         f"{group.title}, {protocol}: {ranked}",

@@ -10,6 +10,7 @@ from eyechart.errors import ReportError
 from eyechart.models.spec import parse_spec
 from eyechart.protocol.registry import find_protocol
 from eyechart.reports.runs import CaseRun, Runs
+from eyechart.results.metric_definitions import define
 from eyechart.results.records import WHOLE, Metric, Record
 from eyechart.statistics.categories import SINGLE_LABEL
 
@@ -122,7 +123,7 @@ def names_of(case: CaseRun) -> dict[str, str]:
 
 def _own_metric(record: Record, name: str) -> Metric | None:
     """Return a metric over all images under the first label set that has it, None if there is none."""
-    subsets = (WHOLE, SINGLE_LABEL) if name == "mean_per_class_recall" else (WHOLE,)
+    subsets = (WHOLE, SINGLE_LABEL) if define(name).over_classes else (WHOLE,)
     return next((metric for metric in record.metrics if metric.name == name and metric.subset in subsets), None)
 
 

@@ -12,7 +12,7 @@ from msgspec import structs
 
 from eyechart.files.atomic import write_atomic
 from eyechart.protocol.registry import find_protocol
-from eyechart.reports.runs import ACC1, CaseRun, ComparableCases, EmptyTableError, Runs
+from eyechart.reports.runs import CaseRun, ComparableCases, EmptyTableError, Runs
 from eyechart.reports.tables.registry import registered
 from eyechart.reports.tables.render import (
     FRACTION,
@@ -27,7 +27,7 @@ from eyechart.reports.tables.render import (
 from eyechart.results.failed_tests import failure_notes
 from eyechart.results.glossary import is_counted, is_percent
 from eyechart.results.headlines import WITH_EMPTY, headlines, subset_name
-from eyechart.results.metric_definitions import metric_definitions
+from eyechart.results.metric_definitions import define
 from eyechart.results.records import LABELLED, Metric
 from eyechart.results.run_names import describe_work, run_names
 
@@ -180,9 +180,10 @@ def _is_own_task(case: CaseRun) -> bool:
 def _mill_metric(case: CaseRun, metric: Metric) -> str:
     """Return Mill's name of a metric: `acc`, or `imagenet_mcq_acc`."""
     record = case.record
-    definition = metric_definitions().get(metric.name)
-    name = (definition and definition.published_name) or metric.name
-    return f"{record.benchmark}_{record.protocol}_{name}" if _is_own_task(case) and metric.name == ACC1 else name
+    published = define(metric.name).published_name
+    if published and _is_own_task(case):
+        return f"{record.benchmark}_{record.protocol}_{published}"
+    return published or metric.name
 
 
 def stderr(metric: Metric) -> str:

@@ -10,10 +10,10 @@ from eyechart.reports.tables.render import one_line
 from eyechart.results.failed_tests import failure_notes
 from eyechart.results.glossary import is_counted, is_percent
 from eyechart.results.headlines import headlines, subset_name
+from eyechart.results.metric_definitions import define
 from eyechart.results.records import Metric, Record, Run
 from eyechart.results.run_names import describe_work, folder_names, start_time
 
-ACCURACIES = ("acc1", "mc_acc", "repeated_acc")
 LETTER = re.compile(r" \(([a-z]|\d+)\)")  # distinguishes prompt settings of one protocol
 
 
@@ -75,7 +75,7 @@ def split_names(runs: Runs) -> dict[int, str]:
 def first_metric(case: CaseRun) -> Metric | None:
     """Return the main metric of a case: its accuracy, or the first metric with a value."""
     defined = [metric for metric in case.record.metrics if metric.value is not None]
-    accuracies = (metric for metric in headlines(defined) if metric.name in ACCURACIES)
+    accuracies = (metric for metric in headlines(defined) if define(metric.name).is_main)
     return next(accuracies, defined[0] if defined else None)
 
 

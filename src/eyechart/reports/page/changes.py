@@ -31,11 +31,11 @@ from eyechart.reports.page.samples import RIGHT, WRONG, LabelOutcomes
 from eyechart.reports.runs import CaseRun, Runs
 from eyechart.reports.tables.render import one_line
 from eyechart.results.evidence import Evidence, MetricEvidence
+from eyechart.results.metric_definitions import define
 from eyechart.results.records import LABELLED, WHOLE
 
 # By the id of a case: its sample group, its position there, its samples.
 SamplePositions = Mapping[int, tuple[str, int, CaseSamples]]
-QUESTION_PREFIXES = {"e_acc": "existence:", "c_acc": "counting:", "l_acc": "logic:"}  # by metric
 NAMED_SLICES = 3  # in the sentence on slices
 NO_BASELINE, NOT_COMPARABLE = "no baseline", "not comparable"
 
@@ -187,9 +187,10 @@ def sample_filter(proof: MetricEvidence, case_samples: CaseSamples) -> dict[str,
     before, now = (
         side.label_sets.get(proof.labels) if side else None for side in (case_samples.previous, case_samples.samples)
     )
+    question = define(proof.name).question
     conditions = {
         "category": "" if proof.subset_text in (WHOLE, LABELLED) else proof.subset_text,
-        "find": QUESTION_PREFIXES.get(proof.name, ""),
+        "find": f"{question}:" if question else "",
     }
     if before is None or now is None:
         return {}

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from eyechart.reports.page.case_rows import ACCURACIES
 from eyechart.reports.page.sample_groups import CaseSamples, SampleGroup, as_floats
 from eyechart.reports.page.samples import WRONG, LabelOutcomes
 from eyechart.reports.runs import CaseRun, Runs
 from eyechart.reports.tables.render import one_line
 from eyechart.results.headlines import headlines
+from eyechart.results.metric_definitions import define
 from eyechart.results.run_files import read_verified
 from eyechart.statistics.clusters import clustered_wilson
 
@@ -35,7 +35,8 @@ def accuracy_rows(group: SampleGroup) -> list[dict[str, Any]]:
 def _recorded_share(case_samples: CaseSamples, name: str) -> dict[str, Any] | None:
     """Return the record's accuracy under a label set, such as the mean over epochs; None if it has none."""
     for metric in headlines(case_samples.case.record.metrics):
-        if metric.name in ACCURACIES and metric.labels == name and metric.value is not None and metric.ci is not None:
+        is_of_labels = define(metric.name).is_main and metric.labels == name
+        if is_of_labels and metric.value is not None and metric.ci is not None:
             return {"value": metric.value, "ci": metric.ci, "n": metric.n}
     return None
 

@@ -57,7 +57,10 @@ def samples_from_evidence(old: Evidence, case: CaseRun, now: Samples) -> Samples
     proofs = {proof.key: proof for proof in old.metrics}
     own_evidence = read_case_evidence(case.record, case.folder)
     keys = {
-        name: _metric_keys(name, label_outcomes, now, own_evidence) for name, label_outcomes in now.label_sets.items()
+        name: [(case.accuracy_name, name, WHOLE, "", "")]
+        if own_evidence is None or own_evidence.samples != len(now.items)
+        else _metric_keys(name, label_outcomes, now, own_evidence)
+        for name, label_outcomes in now.label_sets.items()
     }
     merged = {
         name: LabelOutcomes(
@@ -129,10 +132,8 @@ def _compare_outcomes(before: Floats, after: Floats) -> SampleChanges:
     return SampleChanges(np.flatnonzero((before == 1) & (after == 0)), np.flatnonzero((before == 0) & (after == 1)))
 
 
-def _metric_keys(name: str, label_outcomes: LabelOutcomes, now: Samples, evidence: Evidence | None) -> list[MetricKey]:
-    """Return the metrics with the outcomes of a label set: its accuracy, or all with the same per-sample outcomes."""
-    if evidence is None or evidence.samples != len(now.items):
-        return [("acc1", name, WHOLE, "", "")]
+def _metric_keys(name: str, label_outcomes: LabelOutcomes, now: Samples, evidence: Evidence) -> list[MetricKey]:
+    """Return the metrics with the same per-sample outcomes as a label set."""
     candidates = [
         (proof, evidence.sample_outcomes(proof))
         for proof in evidence.metrics
