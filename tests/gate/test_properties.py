@@ -166,7 +166,7 @@ def draw_error(p: float) -> float:
     return float(2 * 5 * (p * (1 - p / 2) / DRAWS) ** 0.5 + 4 / DRAWS)
 
 
-@settings(max_examples=25)  # each writes and reads several runs
+@settings(max_examples=10)  # each writes and reads several runs
 @given(st.lists(runs(SHARES), min_size=1, max_size=3))
 def test_the_tests_of_a_session_are_those_of_statsmodels(sides: Any, several: list[Runs]) -> None:
     found = [each for of in several for each in compare_metrics(*sides(of))]

@@ -51,8 +51,8 @@ def test_more_losses_fewer_gains_and_a_stricter_level_raise_it(counts: tuple[int
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("n", [10, 29, 140, 2000])
-@pytest.mark.parametrize("changed", [0.01, 0.05, 0.2])
+@pytest.mark.parametrize("n", [10, 140])
+@pytest.mark.parametrize("changed", [0.01, 0.2])
 @pytest.mark.parametrize("lost_more", [0.0, 0.5, 1.0])
 def test_it_covers_the_true_loss(n: int, changed: float, lost_more: float) -> None:
     loss, times = changed * lost_more, 20_000

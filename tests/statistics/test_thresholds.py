@@ -183,8 +183,7 @@ CHANCES = {
 
 @pytest.mark.deep
 @pytest.mark.parametrize("chance", CHANCES.values(), ids=CHANCES)
-@pytest.mark.parametrize("n", [30, 300])
-@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize(("n", "ties"), [(30, True), (300, False)])
 def test_intervals_cover(chance, n, ties) -> None:
     random = np.random.default_rng(n)
     population = draw(random, 100_000, ties)

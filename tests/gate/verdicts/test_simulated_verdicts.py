@@ -56,10 +56,10 @@ class Setting:
         return before, after
 
 
-INDEPENDENT = [Setting(200, 0.05), Setting(1000, 0.01), Setting(20, 0.2), Setting(12, 0.5)]
-CLUSTERED = [Setting(600, 0.05, size=3), Setting(600, 0.01, size=3), Setting(24, 0.3, size=3)]
-CORRELATED = [Setting(200, 0.05, cases=5), Setting(200, 0.01, cases=5), Setting(24, 0.3, cases=5)]
-RARE = [Setting(600, 0.05, rare=12), Setting(600, 0.05, rare=12, cases=3)]
+INDEPENDENT = [Setting(200, 0.05), Setting(1000, 0.01), Setting(12, 0.5)]
+CLUSTERED = [Setting(600, 0.05, size=3), Setting(24, 0.3, size=3)]
+CORRELATED = [Setting(200, 0.05, cases=3), Setting(24, 0.3, cases=3)]
+RARE = [Setting(600, 0.05, rare=12, cases=2)]
 EVERY = [*INDEPENDENT, *CLUSTERED, *CORRELATED, *RARE]
 
 
@@ -103,10 +103,9 @@ def test_without_a_loss_few_sessions_have_a_regression_or_improvement(count: Any
     "setting",
     [
         Setting(200, 0.05, MARGIN),
-        Setting(2000, 0.05, MARGIN),
         Setting(1000, MARGIN, MARGIN),
         Setting(600, 0.05, MARGIN, size=3),
-        Setting(300, 0.05, MARGIN, cases=3, shared=1),
+        Setting(300, 0.05, MARGIN, cases=2, shared=1),
         Setting(600, 0.05, MARGIN, rare=12),
         Setting(24, 0.3, MARGIN),
     ],
@@ -126,7 +125,7 @@ def test_no_regression_has_its_power_at_the_stated_number_of_images(count: Any, 
     assert found["session"]["regression"] <= ALPHA * SESSIONS * 2
 
 
-@pytest.mark.parametrize("setting", [Setting(500, 0.05), Setting(2000, 0.01), Setting(28, 0.1)], ids=str)
+@pytest.mark.parametrize("setting", [Setting(500, 0.05), Setting(28, 0.1)], ids=str)
 def test_a_regression_has_its_power_at_the_stated_loss(count: Any, setting: Setting) -> None:
     loss = minimum_detectable_loss(setting.n, setting.changed, ALPHA, power=0.8)
     changed = max(setting.changed, loss)

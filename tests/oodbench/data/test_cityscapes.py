@@ -89,7 +89,6 @@ def drawn(picture: RenderedScene) -> Counter[str]:
     return Counter({label: count for label, count in labels.items() if label in label_map("cityscapes").index_by_label})
 
 
-@pytest.mark.deep
 def test_the_toy_s_counts_are_the_things_that_were_drawn(world: Toy) -> None:
     assert len(world.data) == len(world.found)
     for picture in world.found:

@@ -26,7 +26,7 @@ SETS = ("ID", "OOD-S", "OOD-H", "Hard")
 PAIR = st.tuples(
     st.sampled_from(SETS), st.booleans(), st.booleans(), st.tuples(*[st.integers(UNPARSED, YES)] * 2), st.booleans()
 )
-NUMBERS = settings(max_examples=30)
+NUMBERS = settings(max_examples=15)
 SAID = {
     "errors": {},
     "usage": Usage(),

@@ -19,8 +19,8 @@ pytestmark = pytest.mark.deep
 # Both questions of a pair right, the first alone, the second alone, neither.
 KINDS = np.array([[1, 0, 0, 1], [1, 1, 0, 0], [0, 0, 1, 1], [0, 1, 1, 0]])
 GOOD, FAIR, POOR = (0.85, 0.04, 0.08, 0.03), (0.7, 0.06, 0.18, 0.06), (0.4, 0.05, 0.45, 0.1)
-RUNS = 800  # a share of 10 per cent, twice what it should be, is beyond the limits in 99 of 100 simulations
-ERROR = 3.5 * np.sqrt(0.05 * 0.95 / RUNS)  # of a simulated share of 5 per cent
+RUNS = 400  # a share of 10 per cent, twice what it should be, is beyond the limits in 9 of 10 simulations
+ERROR = 3 * np.sqrt(0.05 * 0.95 / RUNS)  # of a simulated share of 5 per cent
 kinds = st.integers(0, 3)
 pairs = st.lists(kinds, min_size=1, max_size=12).map(lambda chosen: KINDS[chosen])
 few, fewer = (st.lists(kinds, min_size=1, max_size=m).map(lambda chosen: KINDS[chosen]) for m in (3, 2))
@@ -233,12 +233,11 @@ def compared(own, reference, seed, n=200):
     return tost(first, second, 400, seed)
 
 
-@pytest.mark.parametrize(("own", "reference"), [(FAIR, POOR), (POOR, FAIR)])
-def test_two_one_sided_tests_hold_their_size_where_the_difference_is_the_margin(own, reference) -> None:
+def test_two_one_sided_tests_hold_their_size_where_the_difference_is_the_margin() -> None:
     """Where models differ by eta exactly, at most 5 per cent are called equivalent."""
-    found = [compared(own, reference, seed) for seed in range(RUNS // 2)]
+    found = [compared(FAIR, POOR, seed) for seed in range(RUNS // 2)]
     for name in MEASURES:
-        eta = abs(truth(own)[name] - truth(reference)[name])
+        eta = abs(truth(FAIR)[name] - truth(POOR)[name])
         assert np.mean([is_equivalent(each[name].ci, eta) for each in found]) <= 0.05 + np.sqrt(2) * ERROR
 
 

@@ -199,7 +199,6 @@ def test_changed_and_missing_files_are_refused(copy: Path, name: str) -> None:
         open_realbirdid(name.partition("/")[0], copy)
 
 
-@pytest.mark.deep
 @pytest.mark.parametrize("name", ["birds.csv", "taxonomy.csv", "ranges.csv", "LICENSE-google.txt"])
 def test_the_drawn_tables_are_made_again_byte_for_byte(remade: Path, name: str) -> None:
     assert (remade / name).read_bytes() == (packaged_root() / "sample-drawn" / name).read_bytes()

@@ -143,10 +143,9 @@ def test_an_error_changes_no_other_birds_number(made: Made, bird_world: Any, pro
         assert (one.name, one.value, one.n, one.ci) == (same.name, same.value, same.n, same.ci)
 
 
-@pytest.mark.parametrize("protocol", ["species", "flat_list"])
-def test_a_limit_scores_so_many(made: Made, protocol: str) -> None:
-    record, rows = made("", protocol, limit=5)
-    _, every = made("", protocol)
+def test_a_limit_scores_so_many(made: Made) -> None:
+    record, rows = made(limit=5)
+    _, every = made()
     assert (record.data.n, record.limit, len(rows)) == (5, 5, 5)
     whole = {row["key"]: row for row in every}
     assert rows == [whole[row["key"]] for row in rows]

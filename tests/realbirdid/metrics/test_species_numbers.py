@@ -285,9 +285,3 @@ def test_no_number_comes_twice_and_none_is_of_numpy(case: Any) -> None:
 
 def values(one: Metric) -> Iterator[Any]:
     yield from (one.value, one.n, *(one.ci or ()))
-
-
-@pytest.mark.deep
-def test_intervals_hang_on_the_seed_alone(bird_world: Any) -> None:
-    first, again = (bird_world.record(bird_world.saying()).metrics for _ in range(2))
-    assert first == again

@@ -8,7 +8,6 @@ import pytest
 
 from eyechart.classification.protocols.replay import Replay
 from eyechart.errors import SpecError
-from eyechart.models.hf.generator import HfGenerator
 from eyechart.models.spec import parse_spec
 from eyechart.models.types import Answer
 from eyechart.realbirdid.protocols.abstention import Abstention
@@ -138,18 +137,15 @@ def test_a_stopped_run_ends_as_if_it_had_never_stopped(
     assert asked_birds.files() == other_birds.files()
 
 
-@pytest.mark.deep
-def test_words_of_a_model_without_log_probabilities_are_read_by_inclusion(
-    asked_birds: Any, tiny_chat: Callable[[str], Path]
-) -> None:
-    asked_birds.birds = asked_birds.birds[3:4]
-    model = HfGenerator(parse_spec(f"hf[{tiny_chat('gemma3')}]"), offline=True)
-    model.scoring_obstacle = "its layers slide"
+def test_words_of_a_model_without_log_probabilities_are_read_by_inclusion(asked_birds: Any, speaker: Any) -> None:
+    model = speaker()
+    type(model).scoring_obstacle = "its layers slide"
     found, same = FreeForm().predict(asked_birds(model)), FreeForm().predict(asked_birds(model, extraction="inclusion"))
     assert found.variant["extraction"] == same.variant["extraction"] == "inclusion"
     assert found.variant["extraction_reason"] == "its layers slide"
     assert "extraction_reason" not in same.variant
     assert (found.errors, found.name_indices.tolist()) == (same.errors, same.name_indices.tolist())
+    assert model.chosen == []
 
 
 def test_reasons_of_a_model_without_log_probabilities_are_read_by_inclusion(asked_birds: Any, speaker: Any) -> None:

@@ -119,19 +119,14 @@ def pair(bird_world: Any) -> Any:
 
 
 @pytest.mark.deep
-def test_replayed_probabilities_have_the_records_of_their_model(pair: Any) -> None:
-    first, second, *_ = pair
+def test_replayed_probabilities_have_the_records_and_answers_of_their_model(pair: Any) -> None:
+    first, second, mine, its = pair
     assert (first.outcomes, first.notes, len(first.metrics)) == (second.outcomes, second.notes, len(second.metrics))
     for one, other in zip(first.metrics, second.metrics, strict=True):
         assert (one.name, one.labels, one.subset_text, one.n) == (other.name, other.labels, other.subset_text, other.n)
         exact = 1e-5 if one.labels == RANGE else 0
         assert one.value == pytest.approx(other.value, rel=0, abs=exact)
         assert one.ci == pytest.approx(other.ci, rel=0, abs=exact)
-
-
-@pytest.mark.deep
-def test_replayed_probabilities_have_the_answers_of_their_model(pair: Any) -> None:
-    *_, mine, its = pair
     names = [column for column in mine[0] if not column.endswith((".probability", ".second_probability", ".entropy"))]
     assert [[row[name] for name in names] for row in mine] == [[row[name] for name in names] for row in its]
     for column in {*mine[0]} - {*names}:

@@ -204,7 +204,7 @@ def test_the_interval_is_a_loop_over_resampled_rows(drawn, seed) -> None:
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("strength", [0.0, 0.7, 2.0])
+@pytest.mark.parametrize("strength", [0.7, 2.0])
 def test_intervals_cover(strength) -> None:
     random, truth = np.random.default_rng(3), 0.5 * (1 + math.erf(strength / 2))
     without, found = np.arange(150) < 50, []

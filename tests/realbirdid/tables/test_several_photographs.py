@@ -44,15 +44,32 @@ def noisy(photographed: Callable[..., Any]) -> Any:
 
 
 @pytest.fixture
-def species(noisy: Any) -> Any:
+def asked(photographed: Callable[..., Any], kept: dict[str, Runs]) -> Runs:
+    """The same run with a case of species, once for all tests, which only read it."""
+    if "noisy" not in kept:
+        made = photographed(3, 0.7, cases=False)
+        made.species("hf[c]", 1.0)
+        kept["noisy"] = made.pool()
+    return kept["noisy"]
+
+
+@pytest.fixture
+def species(asked: Runs) -> Any:
     """Its case of species."""
-    noisy.species("hf[c]", 1.0)
-    return noisy.pool().groups[0].with_protocols("species").cases[0]
+    return asked.groups[0].with_protocols("species").cases[0]
 
 
-def test_photographs_that_repeat_their_observation_change_no_interval(photographed):
+@pytest.fixture
+def twice(photographed: Callable[..., Any], kept: dict[str, Runs]) -> Runs:
+    """A run about two photographs an observation, which are the same."""
+    if "twice" not in kept:
+        kept["twice"] = photographed(2).pool()
+    return kept["twice"]
+
+
+def test_photographs_that_repeat_their_observation_change_no_interval(photographed, twice):
     """But those of F4, whose halves are drawn by image, and of F16, whose classes count their images."""
-    once, twice = photographed(1).pool(), photographed(2).pool()
+    once = photographed(1).pool()
     for name in [name for name in TABLES if name not in ("F4", "F16")]:
         found = intervals(once, name)
         assert any(map(any, found)), name
@@ -109,11 +126,11 @@ def test_the_accuracy_where_nothing_is_left_out_has_the_records_interval(species
         assert (cell["low"], cell["high"]) == pytest.approx(metric.ci)
 
 
-def test_the_accuracy_of_the_surest_images_is_that_of_their_observations(noisy, species):
+def test_the_accuracy_of_the_surest_images_is_that_of_their_observations(asked, species):
     text = (species.folder / species.record.predictions.path).read_text(encoding="utf-8")
     birds = [row for row in csv.DictReader(StringIO(text)) if row["subset"] == "answerable"]
     birds.sort(key=lambda row: -float(row["all.species.probability"]))
-    (row,) = rows_of(noisy.pool(), "F17")
+    (row,) = rows_of(asked, "F17")
     surest = birds[: int(row["A species, 50 % left out (all species) n"])]
     low, high = clustered_wilson(
         [float(bird["all.species.correct"]) for bird in surest], [int(bird["observation"][1:]) for bird in surest]
@@ -122,10 +139,9 @@ def test_the_accuracy_of_the_surest_images_is_that_of_their_observations(noisy, 
     assert ends == pytest.approx([100 * low, 100 * high], abs=0.006)
 
 
-def test_every_caption_names_observations_as_what_was_drawn(photographed):
-    pool = photographed(2).pool()
+def test_every_caption_names_observations_as_what_was_drawn(twice):
     for name in TABLES:
-        for table in tables(f"realbirdid-{name}", pool, None):
+        for table in tables(f"realbirdid-{name}", twice, None):
             brackets = [note for note in table.notes if "interval" in note]
             assert brackets, name
             assert all("observation" in note for note in brackets), name
