@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.dataset.rows import Row
 from eyechart.data.dataset.slice_variables import MOST_VALUES, SliceVariable
 from eyechart.data.index.file_index import whole_file_source
-from eyechart.errors import DataError, UnavailableError
+from eyechart.errors import DataError
 from eyechart.evaluation.case_result import CaseResult, bootstrap_means, sample_mean
 from eyechart.evaluation.settings import Case, Settings
 from eyechart.files.folders import run_name
@@ -21,8 +20,8 @@ from eyechart.interchange.results import ImportedCase, hash_content
 from eyechart.messages.suggestions import did_you_mean
 from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Identity
-from eyechart.protocol.base import Floats, Ints, Predictions, Protocol, Rows
-from eyechart.protocol.context import Context
+from eyechart.protocol.base import Floats, Ints, Predictions, Rows
+from eyechart.protocol.imported import imported_protocol
 from eyechart.results.estimates import Estimate
 from eyechart.results.records import OutcomeCounts, Record, UsageRecord
 from eyechart.results.run_folder import RunFolder, read_git_commit
@@ -119,17 +118,6 @@ class _ImportedPredictions(Predictions):
         yield from self.case.notes
 
 
-class Imported(Protocol[_ImportedPredictions]):
-    """Results that another tool computed with its own prompts and scorers; nothing can be asked."""
-
-    name: ClassVar[str] = "imported"
-    requires: ClassVar[tuple[str, ...]] = ()
-
-    def predict(self, context: Context) -> _ImportedPredictions:  # noqa: ARG002
-        """Raise UnavailableError: there is no model."""
-        raise UnavailableError("Results of another tool cannot be asked for again. Import its file: eyechart import")
-
-
 def _is_binary(values: Floats) -> bool:
     """Return whether all values (n,) are 1, 0 or NaN."""
     return bool(np.isin(values[~np.isnan(values)], (0, 1)).all())
@@ -190,7 +178,7 @@ def _record_case(case: ImportedCase, dataset: Dataset, folder: Path, command: st
     model = ModelSpec(case.tool, (case.model,), alias=case.alias or case.model)
     named = Case(case.benchmark, case.split, model, case.tool)
     settings = replace(Settings(), limit=case.limit)
-    result = CaseResult(named, settings, dataset, identity, Imported(), predictions, folder)
+    result = CaseResult(named, settings, dataset, identity, imported_protocol(case.tool), predictions, folder)
     result.add([estimates])
     return result.write_record(case.seconds, {"eyechart": __version__}, command)
 

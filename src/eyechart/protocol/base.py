@@ -118,7 +118,9 @@ class Protocol(ABC, Generic[P]):
     what published tables call the protocol; "" for its name. `order` is its position among the protocols of a table.
     `score_name` says by what number it ranks classes. `sample_reader` is the `module:function` by which the page reads
     its sample table (see `reports.page.samples`); "" for the columns that all tables share. `reference_labels`
-    is the label set of its samples that the page shows first, if the data set has no original one. `task_type` and
+    is the label set of its samples that the page shows first, if the data set has no original one. `sample_unit` is
+    what the page calls a sample, "" for what the reader of its sample table says; `knows_images` says whether the
+    page can show the images of its records. `task_type` and
     `shots` are the cells of Mill's aggregate.csv, where `own_task` makes the protocol a task beside the benchmark.
     """
 
@@ -137,6 +139,8 @@ class Protocol(ABC, Generic[P]):
     score_name: ClassVar[str] = "score"
     sample_reader: ClassVar[str] = ""
     reference_labels: ClassVar[str] = ""
+    sample_unit: ClassVar[str] = ""
+    knows_images: ClassVar[bool] = True
     task_type: ClassVar[str] = ""
     shots: ClassVar[str] = ""
     own_task: ClassVar[bool] = False

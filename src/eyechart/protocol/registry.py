@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import EntryPoint
 from math import inf
-from typing import Any
 
 from eyechart.errors import SpecError
 from eyechart.files.installed import describe_same_name, find_entry_points, load_entry_point
@@ -58,9 +57,13 @@ def get_protocol(name: str) -> Protocol[Predictions]:
     return _registered(name)
 
 
-def find_protocol(name: str) -> Protocol[Any] | None:
-    """Return a protocol by its name, None if there is none, such as that of an imported record."""
-    return get_protocol(name) if name in _test_protocols or name in protocol_targets() else None
+def is_registered(name: str) -> bool:
+    """Return whether a package or a test function has a protocol of this name.
+
+    >>> is_registered("closed_world"), is_registered("lmms-eval")
+    (True, False)
+    """
+    return name in _test_protocols or name in protocol_targets()
 
 
 @cache

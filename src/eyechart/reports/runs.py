@@ -16,8 +16,8 @@ from eyechart.errors import ReportError, SpecError
 from eyechart.files.folders import run_folder
 from eyechart.messages.suggestions import did_you_mean
 from eyechart.models.spec import parse_spec
+from eyechart.protocol.imported import recorded_protocol
 from eyechart.protocol.options import AUTO
-from eyechart.protocol.registry import find_protocol
 from eyechart.results.failed_tests import status_suffix
 from eyechart.results.frames import read_samples
 from eyechart.results.metric_definitions import define, main_metrics
@@ -416,8 +416,8 @@ def sort_key(case: CaseRun) -> tuple[int, float, str]:
     """Return the sort key of a case: family of protocols, accuracy, name."""
     metric = case.metric(case.accuracy_name, case.labels[0]) if case.labels else None
     accuracy = metric.value if metric and metric.value is not None else -1.0
-    protocol = find_protocol(case.record.protocol)
-    return 0 if protocol is None or protocol.answers_in_text else protocol.order, accuracy, case.model
+    protocol = recorded_protocol(case.record.protocol)
+    return 0 if protocol.answers_in_text else protocol.order, accuracy, case.model
 
 
 def protocol_name(case: CaseRun, wordings: Sequence[str], without: Collection[str]) -> str:
@@ -430,8 +430,7 @@ def protocol_name(case: CaseRun, wordings: Sequence[str], without: Collection[st
 
 def short_protocol_name(name: str) -> str:
     """Return what published tables call a protocol, its name if they do not have it."""
-    protocol = find_protocol(name)
-    return protocol.short_name or name if protocol else name
+    return recorded_protocol(name).short_name or name
 
 
 def model_name(spec: str) -> str:

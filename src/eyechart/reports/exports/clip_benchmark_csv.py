@@ -8,7 +8,7 @@ from pathlib import Path
 from eyechart.data.readers.clip_benchmark import PREFIX
 from eyechart.errors import ReportError
 from eyechart.models.spec import parse_spec
-from eyechart.protocol.registry import find_protocol
+from eyechart.protocol.imported import recorded_protocol
 from eyechart.reports.runs import CaseRun, Runs
 from eyechart.results.metric_definitions import define
 from eyechart.results.records import WHOLE, Metric, Record
@@ -29,9 +29,7 @@ def export_clip_benchmark(runs: Runs, published: Path | None = None) -> Iterator
 
     Raises ReportError if the runs have no zero-shot case, if the table cannot be read, or if it has none of them.
     """
-    protocols = {case.record.protocol: find_protocol(case.record.protocol) for case in runs.cases}
-    zero_shot = {name for name, protocol in protocols.items() if protocol and protocol.task_type == TASK_TYPE}
-    cases = [case for case in runs.cases if case.record.protocol in zero_shot]
+    cases = [case for case in runs.cases if recorded_protocol(case.record.protocol).task_type == TASK_TYPE]
     if not cases:
         raise ReportError("The runs have no zero-shot case, and CLIP_benchmark's table has no others.")
     yield "benchmark.csv", encode(COLUMNS, map(_row_of, cases))

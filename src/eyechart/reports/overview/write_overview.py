@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec import structs
 
 from eyechart.files.atomic import write_atomic
-from eyechart.protocol.registry import find_protocol
+from eyechart.protocol.imported import recorded_protocol
 from eyechart.reports.runs import CaseRun, ComparableCases, EmptyTableError, Runs
 from eyechart.reports.tables.registry import registered
 from eyechart.reports.tables.render import (
@@ -145,9 +145,8 @@ def aggregate(runs: Runs) -> str:
 def _aggregate_rows(case: CaseRun, group: ComparableCases) -> Iterator[tuple[str, ...]]:
     """Yield one row per metric; only the whole imagenet/val is named `imagenet`, as in Mill."""
     benchmark = "imagenet" if group.title == "imagenet/val" else group.title
-    name, task = case.record.protocol, _aggregate_task(case, benchmark)
-    protocol = find_protocol(name)
-    task_type = (protocol.task_type or name, protocol.shots) if protocol else (name, "")
+    task, protocol = _aggregate_task(case, benchmark), recorded_protocol(case.record.protocol)
+    task_type = protocol.task_type or protocol.name, protocol.shots
     headline_metrics = headlines(case.record.metrics)
     for metric in case.record.metrics:
         if metric.value is None:
@@ -173,8 +172,7 @@ def _aggregate_task(case: CaseRun, benchmark: str) -> str:
 
 
 def _is_own_task(case: CaseRun) -> bool:
-    protocol = find_protocol(case.record.protocol)
-    return protocol is not None and protocol.own_task
+    return recorded_protocol(case.record.protocol).own_task
 
 
 def _mill_metric(case: CaseRun, metric: Metric) -> str:

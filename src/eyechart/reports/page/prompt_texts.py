@@ -8,8 +8,8 @@ from typing import Any
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.labels.class_names import load_templates
 from eyechart.errors import EyechartError
+from eyechart.protocol.imported import recorded_protocol
 from eyechart.protocol.prompts import NAMED, get_prompt, prompt_names
-from eyechart.protocol.registry import find_protocol
 from eyechart.reports.runs import CaseRun
 from eyechart.results.records import Record
 from eyechart.results.run_files import read_verified
@@ -34,12 +34,12 @@ def prompt_texts(case: CaseRun, dataset: Dataset | None) -> list[dict[str, Any]]
 
 def _question_prompts(case: CaseRun, dataset: Dataset | None) -> Iterator[dict[str, Any]]:
     """Yield the prompts about an image."""
-    record, protocol = case.record, find_protocol(case.record.protocol)
+    record, protocol = case.record, recorded_protocol(case.record.protocol)
     prompts = NAMED.findall(record.variant.get("prompt", ""))
-    kinds = (protocol.prompt_kinds if protocol else ()) or ("",) * len(prompts)
+    kinds = protocol.prompt_kinds or ("",) * len(prompts)
     for (name, digest), kind in zip(prompts, kinds, strict=False):
         if text := _packaged_text(name, digest):
-            slots = protocol.prompt_slots(text, record.variant, dataset) if protocol else {}
+            slots = protocol.prompt_slots(text, record.variant, dataset)
             yield {"name": name, "asks": kind, "text": text, "slots": slots}
 
 
@@ -60,10 +60,10 @@ def _stored_prompts(case: CaseRun) -> Iterator[dict[str, Any]]:
 
 def _extraction_prompts(record: Record, dataset: Dataset | None) -> Iterator[dict[str, Any]]:
     """Yield the prompt by which the answer is extracted from a response."""
-    protocol = find_protocol(record.protocol)
+    protocol = recorded_protocol(record.protocol)
     for name, digest in NAMED.findall(record.variant.get(EXTRACTION, "")):
         if text := _packaged_text(name, digest):
-            slots = protocol.prompt_slots(text, record.variant, dataset) if protocol else {}
+            slots = protocol.prompt_slots(text, record.variant, dataset)
             yield {"name": name, "asks": "", "text": text, "slots": slots}
 
 

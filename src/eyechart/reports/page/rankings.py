@@ -7,7 +7,7 @@ from typing import Any
 
 from eyechart.gate.comparison.compare_metrics import MetricComparison
 from eyechart.gate.verdicts.value_texts import is_percent_change
-from eyechart.protocol.registry import find_protocol
+from eyechart.protocol.imported import recorded_protocol
 from eyechart.reports.comparison.leaderboard import (
     ModelScore,
     RankedMetric,
@@ -70,8 +70,8 @@ def _primary_cases(group: ComparableCases, runs: Runs) -> Mapping[RankedMetric, 
     started = {folder: run.started for folder, run in runs.sessions}
 
     def rank(case: CaseRun) -> tuple[object, ...]:
-        protocol = find_protocol(case.record.protocol)
-        order = protocol.order if protocol and protocol.answers_in_text else 0
+        protocol = recorded_protocol(case.record.protocol)
+        order = protocol.order if protocol.answers_in_text else 0
         return order, len(case.prompt_settings), case.record.case
 
     newest = sorted(group.cases, key=lambda case: started.get(case.folder, ""), reverse=True)

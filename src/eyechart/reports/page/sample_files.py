@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.data.index.file_index import FileSource
-from eyechart.protocol.registry import find_protocol
+from eyechart.protocol.imported import recorded_protocol
 from eyechart.reports.page.chunks import TextNumbers, pack, pack_flags, pack_floats, pack_ragged, truncate, write_chunk
 from eyechart.reports.page.prompt_texts import prompt_texts
 from eyechart.reports.page.sample_groups import CaseSamples, SampleGroup
@@ -19,12 +19,6 @@ from eyechart.reports.page.thumbnails import Pictures
 
 PART = 250  # items whose texts lie together
 OUT_OF_PROMPT, FAILED, UNPARSED = 0, 1, 2  # bits
-
-
-def _score_name(name: str) -> str:
-    """Return what a protocol ranks classes by."""
-    protocol = find_protocol(name)
-    return protocol.score_name if protocol else "score"
 
 
 def write_sample_group(folder: Path, number: int, group: SampleGroup, pictures: Pictures) -> dict[str, Any]:
@@ -88,17 +82,11 @@ def _group_summary(group: SampleGroup, folder_name: str) -> dict[str, Any]:
         "folder": folder_name,
         "n": len(group.items),
         "part": PART,
-        "unit": _unit(group),
+        "unit": recorded_protocol(group.cases[0].case.record.protocol).sample_unit or group.cases[0].samples.unit,
         "labelSets": [*group.label_sets],
         "images": group.dataset is not None,
         "cases": [case_summary(case_samples) for case_samples in group.cases],
     }
-
-
-def _unit(group: SampleGroup) -> str:
-    """Return what an item of a group is called; those of another tool need not be images."""
-    first = group.cases[0]
-    return first.samples.unit if find_protocol(first.case.record.protocol) else "sample"
 
 
 def case_summary(case_samples: CaseSamples) -> dict[str, Any]:
@@ -111,7 +99,7 @@ def case_summary(case_samples: CaseSamples) -> dict[str, Any]:
         "case": case.record.case,
         "before": case_samples.previous is not None,
         "outOfPrompt": any(samples.kinds),
-        "score": _score_name(case.record.protocol) if samples.confidence is not None else "",
+        "score": recorded_protocol(case.record.protocol).score_name if samples.confidence is not None else "",
     }
 
 

@@ -13,7 +13,7 @@ from eyechart.data.splits.open_split import list_splits
 from eyechart.data.splits.registry import SplitRef
 from eyechart.errors import EyechartError, VocabularyError
 from eyechart.gate.comparison.compare_metrics import MetricComparison
-from eyechart.protocol.registry import find_protocol
+from eyechart.protocol.imported import recorded_protocol
 from eyechart.reports.annotation.sheet import open_checked_split
 from eyechart.reports.page.previous import (
     PreviousCase,
@@ -140,7 +140,7 @@ class SampleLoader:
     def knows_images(self, group: ComparableCases) -> bool:
         """Return whether it is known where the images of a group are: the results of other tools do not say it."""
         record = group.cases[0].record
-        return find_protocol(record.protocol) is not None or bool(record.data.root) or self.data is not None
+        return recorded_protocol(record.protocol).knows_images or bool(record.data.root) or self.data is not None
 
     def open_dataset(self, group: ComparableCases) -> Dataset | None:
         """Return the images of a group; None with a note if they cannot be opened, None if no folder is known."""
@@ -186,8 +186,7 @@ def _create_sample_group(
     """Return a sample group named after its split, and after its protocol if items are questions."""
     samples = case_samples[0].samples
     label_sets = {name for case_sample in case_samples for name in case_sample.samples.label_sets}
-    protocols = (find_protocol(case_sample.case.record.protocol) for case_sample in case_samples)
-    usual = (protocol.reference_labels for protocol in protocols if protocol is not None)
+    usual = (recorded_protocol(case_sample.case.record.protocol).reference_labels for case_sample in case_samples)
     defaults = (group.reference if group.labels else "", *usual)
     reference = next((name for name in defaults if name in label_sets), "")
     if samples.unit == IMAGE:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.errors import ReportError
-from eyechart.protocol.registry import find_protocol
+from eyechart.protocol.imported import recorded_protocol
 from eyechart.reports.page.columns import Column, RowValues, SampleTable
 from eyechart.reports.runs import CaseRun
 from eyechart.reports.tables.render import one_line
@@ -261,9 +261,8 @@ def read_samples(case: CaseRun, class_name: ClassNamer) -> Samples | None:
 
 def _find_reader(name: str, rows: SampleTable) -> Reader:
     """Return the reader that a protocol names, else one for the columns of the table."""
-    protocol = find_protocol(name)
-    if protocol and protocol.sample_reader:
-        return cast("Reader", resolve_name(protocol.sample_reader))
+    if reader := recorded_protocol(name).sample_reader:
+        return cast("Reader", resolve_name(reader))
     return _read_classification if "top1" in rows.columns else _read_shared
 
 

@@ -14,7 +14,7 @@ from eyechart.files.folders import STORE
 from eyechart.gate.baselines.stored_cases import is_run, source_names
 from eyechart.gate.verdicts.decide import DEFAULT_RULE, Rule
 from eyechart.messages.plurals import count_of
-from eyechart.protocol.registry import find_protocol
+from eyechart.protocol.imported import recorded_protocol
 from eyechart.reports.page.case_rows import case_rows, lettered_settings, metric_rows, run_rows, trend
 from eyechart.reports.page.changes import Changes, SamplePositions, compare_with_previous
 from eyechart.reports.page.chunks import FOLDER as DATA
@@ -178,16 +178,10 @@ def glossary_entries(records: Iterable[Record]) -> dict[str, dict[str, str]]:
     """
     entries: dict[str, dict[str, str]] = {kind: {} for kind in GLOSSARY}
     for record in records:
-        entries["protocols"][record.protocol] = _describe_protocol(record.protocol)
+        entries["protocols"][record.protocol] = recorded_protocol(record.protocol).summary
         for metric in record.metrics:
             entries["metrics"][metric.name] = describe_metric(metric.name)
             entries["labels"][metric.labels] = describe_label_set(metric.labels)
             entries["subsets"][metric.subset_text] = describe_subset(metric)
             entries["intervals"][metric.ci_method] = INTERVALS.get(metric.ci_method, "")
     return {kind: {name: text for name, text in sorted(words.items()) if text} for kind, words in entries.items()}
-
-
-def _describe_protocol(name: str) -> str:
-    """Return the sentence about a protocol; a name that is not registered is that of another tool."""
-    protocol = find_protocol(name)
-    return protocol.summary if protocol else f"Imported results of {name}, with its own prompts and scores."
