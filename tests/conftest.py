@@ -65,10 +65,7 @@ TOGETHER = {  # how files begin that share what takes long to make
         f"tests/models/served/test_{name}" for name in ("half_price", "image_parts", "openai", "request_group")
     ),
     "the import of Lightning": ("tests/api/test_lightning", "tests/project/test_doctests"),
-    "the import of vLLM": (
-        "tests/end_to_end/test_vllm",
-        "tests/end_to_end/test_presets",
-    ),
+    "the import of vLLM": ("tests/end_to_end/test_vllm",),
     "tiny models of families": ("tests/models/hf/", "tests/models/runtime/test_batch_backoff"),
     "runs of every table": EVERY_TABLE,
     "a Ray cluster": (

@@ -15,7 +15,7 @@ import eyechart
 from eyechart.classification.metrics.class_estimates import top1
 from eyechart.classification.protocols.zero_shot import ZeroShot
 from eyechart.errors import AbsentError, DataError, ModelError, ReportError, SpecError, ToleranceError
-from eyechart.models.in_memory.wrap import _describe_transform
+from eyechart.models.in_memory.wrap import InMemory, _describe_transform
 from eyechart.models.open_clip.encoder import OpenClipEncoder
 from eyechart.models.spec import parse_spec
 from eyechart.models.timm.classifier import _make_packaged
@@ -81,16 +81,17 @@ def test_open_clip_in_memory_has_the_numbers_of_its_specification(evaluate: Eval
 
 
 def test_timm_in_memory_and_its_module_with_a_transform_have_the_numbers_of_the_specification(
-    evaluate: Evaluate,
+    evaluate: Evaluate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from timm.data import create_transform, resolve_model_data_config
 
     module = _make_packaged()
     transform = create_transform(**resolve_model_data_config(module, use_test_size=True))
-    split, protocol = "imagenet/sample-drawing", "supervised"
-    expected = values(evaluate("timm[tf_efficientnet_lite0]", split, protocol=protocol, limit=20))
-    assert values(evaluate(module, split, protocol=protocol, limit=20)) == pytest.approx(expected)
-    assert values(evaluate((module, transform), split, protocol=protocol, limit=20)) == pytest.approx(expected)
+    monkeypatch.setattr(InMemory, "batch_size", 4)  # a batch is filled up with repeated images
+    split, few = "imagenet/sample-drawing", {"protocol": "supervised", "limit": 4}
+    expected = values(evaluate("timm[tf_efficientnet_lite0,batch_size=4]", split, **few))
+    assert values(evaluate(module, split, **few)) == pytest.approx(expected)
+    assert values(evaluate((module, transform), split, **few)) == pytest.approx(expected)
 
 
 def test_a_generator_of_transformers_in_memory_answers_as_its_checkpoint(evaluate: Evaluate) -> None:
@@ -101,7 +102,7 @@ def test_a_generator_of_transformers_in_memory_answers_as_its_checkpoint(evaluat
     processor = transformers.AutoProcessor.from_pretrained(folder)
     module.generation_config.do_sample = True  # as many checkpoints have it
     module.train()
-    settings = {"protocol": ("closed_world", "posterior"), "limit": 6}
+    settings = {"protocol": ("closed_world", "posterior"), "limit": 2}
     run = evaluate((module, processor), "toybox/sample-cutouts", **settings)
     expected = evaluate("hf[toybox-mllm]", "toybox/sample-cutouts", **settings)
     assert [*run.samples["prediction"]] == [*expected.samples["prediction"]]
@@ -110,17 +111,21 @@ def test_a_generator_of_transformers_in_memory_answers_as_its_checkpoint(evaluat
     assert module.generation_config.do_sample
 
 
-def test_clip_of_transformers_in_memory_is_the_one_in_its_folder(evaluate: Evaluate, tmp_path: Path) -> None:
+def test_clip_of_transformers_in_memory_is_the_one_in_its_folder(
+    evaluate: Evaluate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import torch
 
+    monkeypatch.setattr(InMemory, "batch_size", 9)
     torch.manual_seed(0)
     model, tokenizer, images = MAKERS["PARTS"]["clip"]()
     for part in (model, tokenizer, images):
         part.save_pretrained(tmp_path / "clip")
     from transformers import CLIPProcessor
 
-    run = evaluate((model, CLIPProcessor(images, tokenizer)), "toybox/sample-cutouts", protocol="zero_shot", limit=9)
-    expected = evaluate(f"hf_clip[{tmp_path / 'clip'}]", "toybox/sample-cutouts", protocol="zero_shot", limit=9)
+    settings = {"protocol": "zero_shot", "templates": "1", "limit": 9}
+    run = evaluate((model, CLIPProcessor(images, tokenizer)), "toybox/sample-cutouts", **settings)
+    expected = evaluate(f"hf_clip[{tmp_path / 'clip'},batch_size=9]", "toybox/sample-cutouts", **settings)
     assert [*run.samples["prediction"]] == [*expected.samples["prediction"]]
 
 

@@ -13,10 +13,10 @@ NOTEBOOK = Path(__file__).parents[2] / "examples" / "evaluate.ipynb"
 
 
 def test_the_notebook_runs_and_shows_what_its_text_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, torch_python: Sequence[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, warm_python: Sequence[str]
 ) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setattr(sys, "executable", torch_python[0])  # for the kernel, in which pandas is imported
+    monkeypatch.setattr(sys, "executable", warm_python[0])  # for the kernel
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
     shown = [
@@ -31,5 +31,5 @@ def test_the_notebook_runs_and_shows_what_its_text_says(
     assert "acc1" in shown[2]
     assert "supervised" in shown[3]
     assert "inconclusive" in shown[4]
-    assert "toybox-clip" in shown[5]
+    assert "toybox/sample" in shown[5]
     assert all(not cell.get("outputs") for cell in nbformat.read(NOTEBOOK, as_version=4).cells)

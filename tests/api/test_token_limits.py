@@ -33,7 +33,7 @@ FEW = {
     "existence": {"detectors": "open_clip[toybox-clip]", "max_pairs": 2},
     "progression": {"detectors": "open_clip[toybox-clip]", "max_pairs": 2},
     "free_form": {"extraction": "inclusion"},
-    "abstention": {"extraction": "inclusion"},
+    "abstention": {"extraction": "inclusion", "prompts_per_level": 1},
 }
 
 
@@ -49,7 +49,7 @@ def test_every_protocol_of_text_has_the_option() -> None:
 @pytest.mark.parametrize("protocol", USUAL)
 def test_the_limit_is_in_the_request_the_case_and_the_record(evaluate: Evaluate, tmp_path: Path, protocol: str) -> None:
     usual, split = USUAL[protocol]
-    how = {"protocol": protocol, "limit": 4, "store": tmp_path / "store"}
+    how = {"protocol": protocol, "limit": 2, "store": tmp_path / "store"}
     by_default = record_of(evaluate("hf[toybox-mllm]", split, options=FEW.get(protocol, {}), **how))
     assert by_default.variant["max_tokens"] == "auto"
     assert by_default.usage is not None

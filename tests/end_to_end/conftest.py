@@ -9,14 +9,13 @@ from dataclasses import dataclass, field
 from functools import cache
 from io import StringIO
 from pathlib import Path
-from shutil import copytree
 from typing import Any
 
 import numpy as np
 import pytest
 
 from eyechart.cli import main
-from eyechart.reports.runs import Runs, load
+from eyechart.reports.runs import load
 from eyechart.reports.tables.registry import tables
 from eyechart.reports.tables.render import Table, to_csv
 
@@ -62,15 +61,6 @@ class Bench:
         wanted = (protocol, f"sample-{kind}")
         found = [each for each in self.records("all", "others") if (each["protocol"], each["split"]) == wanted]
         return {called(each): each for each in found if chosen.items() <= each["variant"].items()}
-
-    def part(self, name: str, split: str) -> str:
-        """Return the folder of a run with the records of one split alone."""
-        run, folder = self.runs[name].resolve(), self.folder / f"{name} {split}"
-        copytree(run, folder, symlinks=True, dirs_exist_ok=True)
-        content = json.loads((run / "records.json").read_bytes())
-        content["records"] = [record for record in content["records"] if record["split"] == split]
-        (folder / "records.json").write_text(json.dumps(content), encoding="utf-8")
-        return str(folder)
 
     def report(self, *arguments: str) -> str:
         """What the reports print."""
@@ -138,15 +128,10 @@ def bench(tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[str], 
 
 
 @pytest.fixture(scope="session")
-def loaded() -> Callable[..., Runs]:
-    """Runs as the reports read them, each set of folders once."""
-    return cache(lambda *folders: load([Path(folder) for folder in folders]))
-
-
-@pytest.fixture(scope="session")
-def made(bench: Bench, loaded: Callable[..., Runs]) -> Callable[[str], Sequence[Table]]:
+def made(bench: Bench) -> Callable[[str], Sequence[Table]]:
     """A table of all runs, made once, whatever it is written as."""
-    return cache(lambda name: tables(f"oodbench-{name}", loaded(*bench.paths())))
+    runs = load([Path(folder) for folder in bench.paths()])
+    return cache(lambda name: tables(f"oodbench-{name}", runs))
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""The workflow's commands, run as a CI runs them on the packaged photographs: good, and after a regression."""
+"""The workflow's commands, run as a CI runs them on the packaged drawings: good, and after a regression."""
 
 import json
 import os
@@ -22,7 +22,7 @@ GUIDE = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
 (SCRIPT,) = re.findall(r"```bash\n(.+?)```", GUIDE, re.DOTALL)
 NOT_KEPT = ("PYTEST", "GITHUB", "CI", "BUILD_NUMBER")
 OPTIONS = "--eye-offline -p no:cacheprovider -p no:hypothesispytest -p no:anyio"
-CASES = "imagenet/sample/timm and supervised"
+CASES = "imagenet/sample-drawing/timm and supervised"
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,7 @@ def test_the_jobs_page_says_how_it_ended_and_every_number(folder: Path) -> None:
     page = (folder / "job.md").read_text(encoding="utf-8")
     assert page.startswith("# eyechart: 1 passed\n\nExit status 0: every case passed.\n")
     assert re.search(r"gate: \d+ numbers compared, 0 significantly worse", page)
-    assert "imagenet/sample: every metric" in page
+    assert "imagenet/sample-drawing: every metric" in page
 
 
 def test_what_is_published_is_there(folder: Path) -> None:
@@ -94,7 +94,7 @@ def test_the_guides_script_ends_as_pytest_does_and_still_publishes(run: Any, fol
     script = re.sub("CASES='.+?'", "", SCRIPT).replace("pip install '.[models]'", floor)
     assert run(script) == 10, (folder / "log").read_text()
     assert "Exit status 10: a regression" in (folder / "job.md").read_text(encoding="utf-8")
-    assert "imagenet/sample: every metric" in (folder / "job.md").read_text(encoding="utf-8")
+    assert "imagenet/sample-drawing: every metric" in (folder / "job.md").read_text(encoding="utf-8")
     assert (folder / "page" / "index.html").is_file()
 
 

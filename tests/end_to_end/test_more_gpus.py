@@ -1,4 +1,7 @@
-"""README's recipe for several machines, run on this one: two Ray nodes, then its command."""
+"""README's recipe for several machines, run on this one: two Ray nodes, then its command.
+
+Ray's workers are forks of an interpreter that has imported what they import: plugins/ray_site.
+"""
 
 import json
 import os
@@ -8,7 +11,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,6 +22,7 @@ from PIL import Image
 README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
 HEAD, JOIN, RUN = re.findall(r"^(?:ray start|eyechart run) .*$", README.partition("## More GPUs")[2], re.MULTILINE)[:3]
 BIN = Path(sys.executable).parent
+WARM_SITE = str(Path(__file__).parents[1] / "plugins" / "ray_site")
 PATIENCE = 120  # seconds until a node is there
 MODEL = """
 import sys
@@ -43,7 +47,7 @@ class MyModel(Classifier):
 
     def classify(self, images):
         with Path("answered.log").open("a") as file:
-            print("in-the-command" if "pytest" in sys.modules else "in-an-actor", file=file)
+            print("in-an-actor" if "default_worker" in sys.argv[0] else "in-the-command", file=file)
         return np.array([[blue, red] for red, _, blue in images], np.float32)
 """
 
@@ -80,7 +84,7 @@ def wait_for(port: int) -> None:
 
 
 @pytest.mark.deep
-def test_the_recipe_answers_on_the_cluster(tmp_path: Path) -> None:
+def test_the_recipe_answers_on_the_cluster(tmp_path: Path, warm_python: Sequence[str]) -> None:
     """Both nodes start, the command answers through them, and its record is right."""
     for number, name in enumerate(("blue", "red")):
         folder = tmp_path / "data" / "pets" / "test" / name
@@ -95,10 +99,11 @@ def test_the_recipe_answers_on_the_cluster(tmp_path: Path) -> None:
     with TemporaryDirectory(dir="/tmp") as short:  # sockets have short paths
         own = {"RAY_TMPDIR": short, "RAY_USAGE_STATS_ENABLED": "0", "CUDA_VISIBLE_DEVICES": "", "HOME": str(tmp_path)}
         environment = {name: value for name, value in os.environ.items() if name != "RAY_ADDRESS"} | own
-        with node(head, "--include-dashboard=false", environment=environment):
+        warm = environment | {"PYTHONPATH": WARM_SITE, "WARM_RAY": warm_python[0]}
+        with node(head, "--include-dashboard=false", environment=warm):
             wait_for(port)
-            with node(join, environment=environment):
-                words = [str(BIN / "eyechart"), *shlex.split(RUN)[1:]]
+            with node(join, environment=warm):
+                words = [*warm_python, "-m", *shlex.split(RUN)]
                 here = environment | {"RAY_ADDRESS": f"127.0.0.1:{port}"}  # other tests may have clusters here, too
                 done = subprocess.run(
                     words, cwd=tmp_path, env=here, capture_output=True, text=True, timeout=500, check=False

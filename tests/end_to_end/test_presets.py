@@ -4,7 +4,6 @@ A model of the test's own folder writes each request to a file before the packag
 are in tests/golden/prompts/published, as the papers print them: running text, with slots.
 """
 
-import csv
 import json
 import re
 import subprocess
@@ -17,8 +16,10 @@ from typing import Any
 import pytest
 
 import eyechart.samples
+from eyechart.classification.answers.image_batches import closed_world_prompt
 from eyechart.data.labels.class_names import load_class_names
 from eyechart.protocol.prompts import get_prompt
+from eyechart.toybox.samples.open_toybox import open_toybox
 
 pytestmark = pytest.mark.deep
 
@@ -27,17 +28,17 @@ PUBLISHED = Path(__file__).parents[1] / "golden/prompts/published"
 RECORDER = '''
 import json
 
-from eyechart.models.{package}.generator import {parent}
+from eyechart.models.hf.generator import HfGenerator
 
 
-class Recorder({parent}):
+class Recorder(HfGenerator):
     """Writes the texts of each request, and its number of images, before it is answered."""
 
     def write_down(self, requests):
         for request in requests:
             texts = [part for part in request.parts if isinstance(part, str)]
             with open("asked.jsonl", "a") as file:
-                print(json.dumps({{"text": "".join(texts), "images": len(request.images)}}), file=file)
+                print(json.dumps({"text": "".join(texts), "images": len(request.images)}), file=file)
             yield request
 
     def generate(self, requests, max_tokens, schema=None):
@@ -49,14 +50,11 @@ class Recorder({parent}):
     def best(self, requests, choices):
         return super().best([*self.write_down(requests)], choices)
 '''
-HF, VLLM = ("hf", "HfGenerator"), ("vllm", "VllmGenerator")
 LOCAL = [  # the models of the studies that have to be downloaded, replaced by packaged ones
     "--eye-set=closed_world_plus.text_encoder=open_clip[toybox-clip]",
     "--eye-set=open_world.text_encoder=open_clip[toybox-clip]",
     "--eye-set=multiple_choice.distractors=own",
 ]
-FEW_TEXTS = "--eye-set=open_world.text_templates=none"  # or each of 123 names is encoded in 80 templates
-TOYBOX = "toybox/sample-cutouts/ and"
 JSON_PROMPTS = {"closed_world_json", "open_world_json", "multiple_choice"}
 
 
@@ -77,24 +75,9 @@ def run_preset(warm_python: Sequence[str]) -> Preset:
     return partial(run_cases, warm_python)
 
 
-@pytest.fixture
-def run_vllm(warm_vllm: Sequence[str]) -> Preset:
-    """Run some cases under a preset in a folder with vLLM, whose own warnings are no errors."""
-    return partial(run_cases, warm_vllm, more=("-W", "ignore"), engine=VLLM)
-
-
-def run_cases(
-    python: Sequence[str],
-    folder: Path,
-    preset: str,
-    cases: str,
-    *options: str,
-    more: Sequence[str] = (),
-    engine: tuple[str, str] = HF,
-) -> Run:
+def run_cases(python: Sequence[str], folder: Path, preset: str, cases: str, *options: str) -> Run:
     """Run some cases under a preset, with a model that writes down what it is asked."""
-    package, parent = engine
-    (folder / "recorder.py").write_text(RECORDER.format(package=package, parent=parent))
+    (folder / "recorder.py").write_text(RECORDER)
     model = f"--eye-model=recorded=recorder:Recorder[{WEIGHTS}]"
     command = [
         "pytest",
@@ -107,7 +90,7 @@ def run_cases(
         "-k",
         cases,
     ]
-    command += [f"--eye-preset={preset}", model, *LOCAL, *options, *more]
+    command += [f"--eye-preset={preset}", model, *LOCAL, *options]
     done = subprocess.run([*python, "-m", *command], cwd=folder, capture_output=True, text=True, timeout=600,
                           check=False)  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
@@ -149,10 +132,16 @@ def listed_names(folder: Path) -> str:
     return "\n".join(json.loads(path.read_text(encoding="utf-8")))
 
 
-def test_image_classifiers(tmp_path: Path, run_preset: Preset, answers: Path) -> None:
-    cases = f"{TOYBOX} (test_closed_world or test_open_world or (test_multiple_choice and not setting))"
-    few = ("--eye-limit=12", "--eye-set=multiple_choice.epochs=2", f"--eye-store={answers}")  # of texts in 80 templates
-    run = run_preset(tmp_path, "image-classifiers", cases, *few)
+def test_image_classifiers(tmp_path: Path, run_preset: Preset) -> None:
+    """On 12 images of as many classes, since each name is encoded in 80 templates."""
+    dataset = open_toybox("sample-cutouts")
+    rows = {row.label: number for number, row in enumerate(dataset.index)}
+    for index, data in dataset.source.read([*rows.values()][:12]):
+        home = tmp_path / "data/toys/test" / dataset.names[dataset.index[index].label]
+        home.mkdir(parents=True)
+        (home / dataset.index[index].file).write_bytes(data)
+    cases = "toys/ and (test_closed_world or test_open_world or (test_multiple_choice and not setting))"
+    run = run_preset(tmp_path, "image-classifiers", cases, "--eye-data=data", "--eye-set=multiple_choice.epochs=2")
     names = [*published_names(run.asked, class_list=listed_names(tmp_path))]
     assert {*names} == JSON_PROMPTS
     assert batch_sizes(run, names, "closed_world_json") == batch_sizes(run, names, "open_world_json") == {10, 2}
@@ -169,17 +158,11 @@ def test_kisel_names_are_in_the_prompt_of_imagenet(tmp_path: Path, run_preset: P
     assert [*published_names(run.asked, class_list=kisel)] == ["closed_world_json"]
 
 
-def test_gpt_4o_is_asked_with_an_enforced_structure(tmp_path: Path, run_vllm: Preset) -> None:
-    cases = f"{TOYBOX} (test_closed_world or test_open_world) and not plus"
-    run = run_vllm(tmp_path, "image-classifiers-gpt-4o", cases, "--eye-limit=12", FEW_TEXTS)
-    names = [*published_names(run.asked, class_list=listed_names(tmp_path))]
-    assert {*names} == {"closed_world", "open_world"}
-    assert batch_sizes(run, names, "closed_world") == {10, 2}
-
-
-def test_paligemma_is_asked_for_a_caption(tmp_path: Path, run_preset: Preset) -> None:
-    run = run_preset(tmp_path, "image-classifiers-paligemma", f"{TOYBOX} test_open_world", "--eye-limit=2", FEW_TEXTS)
-    assert [*published_names(run.asked)] == ["open_world_caption"] * 2
+def test_prompts_of_an_enforced_structure_and_of_captions_are_those_that_are_printed() -> None:
+    """Which the presets of GPT-4o and PaliGemma choose; what vLLM answers under a structure: test_vllm_words."""
+    closed = closed_world_prompt("name", structured=True).fill(class_list="a cat")
+    asked = [(text, 1) for text in (closed, get_prompt("open_world").text, get_prompt("open_world_caption").text)]
+    assert [*published_names(asked, class_list="a cat")] == ["closed_world", "open_world", "open_world_caption"]
 
 
 def test_mill(tmp_path: Path, run_preset: Preset) -> None:
@@ -191,7 +174,7 @@ def test_mill(tmp_path: Path, run_preset: Preset) -> None:
 
 def test_oodbench(tmp_path: Path, run_preset: Preset) -> None:
     cases = "oodbench/sample-coco/ and (test_existence or test_progression)"
-    run = run_preset(tmp_path, "oodbench", cases, "--eye-limit=6")
+    run = run_preset(tmp_path, "oodbench", cases, "--eye-limit=4")
     assert {*published_names(run.asked)} == {
         *("existence", "existence_not", "existence_cot", "existence_cot_not"),
         *("progression_counting", "progression_logic"),
@@ -202,38 +185,19 @@ def test_oodbench(tmp_path: Path, run_preset: Preset) -> None:
 
 
 def test_realbirdid(tmp_path: Path, run_preset: Preset) -> None:
-    run = run_preset(tmp_path, "realbirdid", "realbirdid/sample-drawn/ and test_species", "--eye-limit=4")
-    names = [*published_names(run.asked)]
-    assert {*names} == {"species", "species_choice"}
-    assert (batch_sizes(run, names, "species"), batch_sizes(run, names, "species_choice")) == ({1}, {0})
-    (record,) = run.records
-    assert record["variant"]["probability"] == "nlg2choice"
-
-
-def test_vllm_gives_the_probabilities_of_nlg2choice(tmp_path: Path, run_preset: Preset, run_vllm: Preset) -> None:
-    values = []
-    for name, ask in {"hf": run_preset, "vllm": run_vllm}.items():
-        folder = tmp_path / name
-        folder.mkdir()
-        run = ask(folder, "realbirdid", "realbirdid/sample-drawn/ and test_species", "--eye-limit=4")
-        path = folder / "reports/runs/latest" / run.records[0]["predictions"]["path"]
-        rows = csv.DictReader(path.read_text(encoding="utf-8").splitlines())
-        values.append([float(row["all.species.probability"]) for row in rows])
-    assert values[0] == pytest.approx(values[1], abs=1e-4)
-
-
-def test_realbirdid_in_free_form(tmp_path: Path, run_preset: Preset) -> None:
-    run = run_preset(tmp_path, "realbirdid", "realbirdid/sample-drawn/ and test_free_form", "--eye-limit=4")
-    first = [(text, images) for text, images in run.asked if images]
-    assert {*published_names(first)} == {"species"}
-    (record,) = run.records
-    assert record["variant"]["extraction"] == "choice"
-
-
-def test_the_abstention_study_asks_the_printed_prompts(tmp_path: Path, run_preset: Preset) -> None:
-    run = run_preset(tmp_path, "realbirdid", "realbirdid/sample-drawn/ and test_abstention", "--eye-limit=4")
-    naive, reason = pattern("abstention_naive"), get_prompt("abstention_reason").text
-    assert any(naive.fullmatch(text) for text, images in run.asked if images)
-    printed = re.split(r"\{reason_list\}", (PUBLISHED / "abstention_reason.txt").read_text(encoding="utf-8"))[0]
-    assert printed in reason
-    assert all(printed in text for text, images in run.asked if not images)
+    """Species have probabilities of a free answer, which is extracted as a choice; abstention has its own prompts."""
+    cases = "realbirdid/sample-drawn/ and (test_species or test_free_form or test_abstention)"
+    run = run_preset(tmp_path, "realbirdid", cases, "--eye-limit=4")
+    variants = {record["protocol"]: record["variant"] for record in run.records}
+    assert variants["species"]["probability"] == "nlg2choice"
+    assert variants["free_form"]["extraction"] == "choice"
+    species, choice, naive = (pattern(name) for name in ("species", "species_choice", "abstention_naive"))
+    (printed, *_) = (PUBLISHED / "abstention_reason.txt").read_text(encoding="utf-8").split("{reason_list}")
+    assert printed in get_prompt("abstention_reason").text
+    with_image = [running_text(text) for text, images in run.asked if images]
+    without = [running_text(text) for text, images in run.asked if not images]
+    assert sum(bool(species.fullmatch(text)) for text in with_image) == 4  # asked once for both protocols
+    assert any(naive.fullmatch(text) for text in with_image)
+    assert sum(bool(choice.fullmatch(text)) for text in without) == 4
+    assert any(running_text(printed) in text for text in without)
+    assert all(choice.fullmatch(text) or running_text(printed) in text for text in without)

@@ -27,7 +27,7 @@ PROTOCOLS = ("abstention", "flat_list", "free_form", "species")
 ASKED = ["--pyargs", "eyechart.benchmarks", "--eye-offline", "-p", "no:cacheprovider"]
 SMALLER = {  # what is added to each command
     "eyechart toybox": ["--birds=12"],
-    "pytest": [*ASKED, "--eye-limit=6"],
+    "pytest": [*ASKED, "--eye-limit=4", "-k", "realbirdid/drawn"],  # and none of the packaged splits
     "eyechart table": ["--format", "csv"],
 }
 EXPORT = (
@@ -77,7 +77,7 @@ def test_a_folder_of_ones_own_is_asked_about_under_every_protocol(folder: Path) 
     assert met == sorted([*product([MLLM], PROTOCOLS), *product(ENCODERS, ("flat_list", "species"))])
     for record in records(folder):
         assert record["outcomes"]["error"] == 0
-        assert bool(record["metrics"]) == any(record["outcomes"].values())  # six birds may be none that is asked about
+        assert bool(record["metrics"]) == any(record["outcomes"].values())  # four birds may be none that is asked about
 
 
 def test_every_packaged_wording_is_put_and_has_its_number(folder: Path) -> None:
@@ -95,7 +95,7 @@ def test_every_packaged_wording_is_put_and_has_its_number(folder: Path) -> None:
 
 def test_the_table_has_every_split_and_model(folder: Path) -> None:
     rows = list(csv.DictReader(StringIO((folder / "said").read_text(encoding="utf-8"))))
-    splits = [f"realbirdid/{name}" for name in ("drawn", "drawn-train", "sample", "sample-drawn")]
+    splits = [f"realbirdid/{name}" for name in ("drawn", "drawn-train")]
     shown = sorted((row["split"].partition(",")[0], row["Model"]) for row in rows)
     assert shown == sorted(product(splits, ("conse[]", MLLM, "toybox-clip")))
 

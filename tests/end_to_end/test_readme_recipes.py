@@ -58,7 +58,7 @@ REGRESSION = 10
 COMING = re.findall(r"`(eyechart [^`]+)`", (ROOT / "docs/coming-from.md").read_text(encoding="utf-8"))
 NAMES = {  # what stands for a name of the reader's; a limit would replace that of the ini file
     PUBLISHED: PACKAGED, "vllm[NAME]": "vllm[toybox-mllm]", "NAME": "toybox-mllm", "MODEL": "toybox-mllm",
-    "TASK": "'closed_world and sample-cutouts'", "DATASET/": "toybox/sample-cutouts/", "--eye-limit=100": "",
+    "TASK": "'closed_world and sample-cutouts'", "DATASET/": "'toybox/sample-cutouts/ and mcq'", "--eye-limit=100": "",
     "RUN": LATEST, "BEFORE": LATEST, "AFTER": LATEST,
 }  # fmt: skip
 PRINTED = {  # by the start of a command
@@ -140,7 +140,9 @@ def in_order(line: str) -> int:
 
 def test_the_commands_for_those_who_come_from_another_tool(folder: Path, type_line: Callable[..., str]) -> None:
     """vLLM takes a minute to start; its cases are only collected."""
-    (folder / "pytest.ini").write_text("[pytest]\neye_limit = 3\neye_offline = true\n", encoding="utf-8")
+    (folder / "pytest.ini").write_text(
+        "[pytest]\neye_limit = 1\neye_templates = 1\neye_offline = true\n", encoding="utf-8"
+    )
     assert len(COMING) > 8
     for line in sorted(COMING, key=in_order):
         line = re.sub("|".join(map(re.escape, NAMES)), lambda match: NAMES[match[0]], line)

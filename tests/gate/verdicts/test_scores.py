@@ -14,6 +14,7 @@ from eyechart.gate.verdicts.decide import Rule, decide, parse_gates, session_ver
 from eyechart.gate.verdicts.verdict_file import summarise_metric, summarise_session
 from eyechart.gate.verdicts.verdict_messages import count_verdicts, describe_session
 from eyechart.results.estimates import score_estimates
+from eyechart.results.evidence import RESAMPLES
 from eyechart.statistics.least_probability import LEAST
 from eyechart.statistics.proper_scores import brier_scores, sign_flip_mean_p
 
@@ -109,6 +110,17 @@ def test_a_confidence_regression_is_said_and_fails_nothing_unless_asked(compared
     assert [verdict.regression for verdict in asked] == [False, True, True]
     assert session_verdict(asked) == "regression"
     assert count_verdicts(asked) == "gate: 3 numbers compared, 2 significantly worse"
+
+
+@pytest.mark.parametrize("name", ["brier", "ece"])
+def test_a_worse_calibration_is_said_and_fails_nothing_unless_asked(make: Any, named: Any, name: str) -> None:
+    draws, moves = np.random.default_rng(0).normal((0.5, 0.1), 0.01, (RESAMPLES, 2)).T
+    before, after = named(name, 0.5, bootstrap=lambda: draws), named(name, 0.6, bootstrap=lambda: draws + moves)
+    comparisons = [*compare_metrics(make([before]), make([after]))]
+    (verdict,) = decide(comparisons)
+    assert (verdict.regression, verdict.advisory_regression) == (False, True)
+    (asked,) = decide(comparisons, Rule(gates=parse_gates("accuracy,score")))
+    assert (asked.regression, asked.advisory_regression) == (True, False)
 
 
 def test_the_other_words(compared: Any) -> None:
