@@ -6,7 +6,7 @@ registers the parts that sessions with benchmarks need; `activation` decides whe
 
 import pytest
 
-from . import fixtures, options
+from . import options
 from .activation import Activation
 
 
@@ -29,7 +29,6 @@ def pytest_configure(config: pytest.Config) -> None:
         "protocol's benchmarks",
     )
     manager = config.pluginmanager
-    manager.register(fixtures, "eyechart-fixtures")
     manager.import_plugin("eyechart.fixtures")
     manager.register(activation := Activation(config), "eyechart-activation")
     if options.has_any_option(config):

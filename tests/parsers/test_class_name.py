@@ -1,4 +1,4 @@
-"""Tests of `eyechart.parsers.class_name`."""
+"""Properties of `eyechart.parsers.class_name`; its examples are in `test_parsers.py` and `test_hard_answers.py`."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -15,7 +15,7 @@ ALLOWED = {
     "eyechart.files.folders",
     "eyechart.plugins",
     "eyechart.version",
-    *(f"eyechart.plugins.{name}" for name in ("activation", "case_ids", "fixtures", "options", "workers")),
+    *(f"eyechart.plugins.{name}" for name in ("activation", "case_ids", "options", "workers")),
 }
 SLOW = {"PIL", "msgspec", "numpy", "open_clip", "pandas", "scipy", "timm", "torch", "tqdm", "transformers"}
 PLAIN = """

@@ -30,7 +30,7 @@ class Glossary:
 
 SHARED = Glossary(
     {
-        "original": "The labels that the data set comes with: one class per image.",
+        "original": "The labels that the data set comes with: one class per image, or one that counts as equivalent.",
         "multilabel": "Several classes per image: every class that the image shows.",
         "target": "The expected answer of each sample.",
     },

@@ -1,4 +1,4 @@
-"""A book: what one run asked, another need not ask again; its bytes do not tell how it grew."""
+"""Responses in the store: what one run asked, another need not ask again; the bytes do not depend on the order."""
 
 import threading
 from collections.abc import Callable, Sequence

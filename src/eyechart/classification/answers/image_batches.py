@@ -34,7 +34,9 @@ def closed_world_prompt(answer: str = "name", *, structured: bool = False) -> Pr
     Raises ValueError for another kind of answer.
 
     Source: arXiv 2603.06578, Table 20: without instructions on JSON where "the desired output structure is enforced
-    directly via the API" (B.1). The wording for ids is our own, since Table 14's is unpublished.
+    directly via the API" (B.1). Elsewhere the authors' prompt asks for JSON in words, which may say that the output is
+    structured automatically although nothing enforces it. The wording for ids is our own, since Table 14's is
+    unpublished.
 
     >>> closed_world_prompt().source, closed_world_prompt("id", structured=True).name
     ('arXiv 2603.06578, Table 20, LLaVA-OV, InternVL3.5 and Qwen3-VL', 'closed_world_id')
