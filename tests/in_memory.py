@@ -58,7 +58,7 @@ class Exact:
 @pytest.fixture(scope="session")
 def exact() -> Exact:
     dataset = open_sample("sample")
-    rows = [index for index, row in enumerate(dataset.index) if row.label >= 0]
+    rows = [index for index, row in enumerate(dataset.index) if row.label >= 0][::2]
     read = dataset.source.read(rows)
     return Exact(
         [decode_image(data, str(row)) for row, data in read], np.array([dataset.index[row].label for row in rows])

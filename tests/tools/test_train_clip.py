@@ -1,6 +1,5 @@
 """The trainer of toybox-clip, on a few classes for a step or two."""
 
-import random
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -14,14 +13,13 @@ from eyechart.models.runtime.torchvision_repair import repair
 
 repair()
 from eyechart.toybox.art.styles import TRAINING  # noqa: E402
-from eyechart.toybox.art.toy_classes import names  # noqa: E402
 from toybox import train_clip, training  # noqa: E402
 from toybox.augment import pictures  # noqa: E402
-from toybox.muon import Muon, orthogonal  # noqa: E402
+from toybox.muon import orthogonal  # noqa: E402
 from toybox.sprites import sprites  # noqa: E402
 from toybox.train_clip import Training  # noqa: E402
-from toybox.training import Plan, rate, strength  # noqa: E402
-from toybox.words import CONTEXT, captions  # noqa: E402
+from toybox.training import Plan  # noqa: E402
+from toybox.words import CONTEXT  # noqa: E402
 
 pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.deep]
 FEW = (0, 2, 40, 80)
@@ -65,12 +63,6 @@ def test_a_run_that_was_stopped_ends_as_one_that_was_not(train: Train) -> None:
     assert (parts.folder / weights).read_bytes() == (whole.folder / weights).read_bytes()
 
 
-def test_another_seed_is_another_model(train: Train) -> None:
-    one, other = (train(f"seed {seed}", stop=1, seed=seed) for seed in (1, 2))
-    assert not torch.equal(one.model.visual.conv1.weight, other.model.visual.conv1.weight)
-    assert one.losses != other.losses
-
-
 def test_the_command_trains_by_the_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     few = partial(replace, SHORT)
     monkeypatch.setattr(
@@ -82,7 +74,7 @@ def test_the_command_trains_by_the_clock(tmp_path: Path, monkeypatch: pytest.Mon
     assert 0 <= state["done"] <= 1
 
 
-@pytest.mark.parametrize("amount", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("amount", [0.0, 1.0])
 def test_pictures_are_those_of_their_seed(amount: float) -> None:
     art = sprites(TRAINING, FEW)
     one, same, other = (pictures(art, seed, 6, 48, amount) for seed in (5, 5, 6))
@@ -98,13 +90,6 @@ def test_no_held_out_art_is_looked_at() -> None:
     assert {*TRAINING} == {"google", "twitter", "fluent-flat"}
 
 
-def test_the_training_goes_from_easy_to_hard_and_slows_down() -> None:
-    assert [round(strength(done), 2) for done in (0, 0.05, 0.4, 1)] == [0.15, 0.15, 1.0, 1.0]
-    assert rate(0) == pytest.approx(0.01)
-    assert rate(0.05) > 0.95
-    assert rate(1) == pytest.approx(0.01)
-
-
 @pytest.mark.parametrize("shape", [(8, 20), (20, 8)], ids=str)
 def test_muon_makes_steps_nearly_orthogonal(shape: tuple[int, int]) -> None:
     matrix = torch.randn(shape, generator=torch.Generator().manual_seed(0))
@@ -113,26 +98,9 @@ def test_muon_makes_steps_nearly_orthogonal(shape: tuple[int, int]) -> None:
     assert values.max() < 1.4
 
 
-def test_muon_goes_down_a_bowl() -> None:
-    kernel = torch.nn.Parameter(torch.ones(2, 3, 1, 1))
-    optimizer = Muon([kernel], 0.1)
-    for _ in range(100):
-        optimizer.zero_grad()
-        (kernel**2).sum().backward()
-        optimizer.step()
-    assert kernel.abs().max() < 0.5
-
-
-def test_captions_name_every_class_in_many_ways() -> None:
-    said = [captions(names(), random.Random(number)) for number in range(40)]
-    assert all(name in text for texts in said for name, text in zip(names(), texts, strict=True))
-    assert len({texts[0] for texts in said}) > 15
-    assert names()[0] in {texts[0] for texts in said}
-
-
 def test_the_tokenizer_reads_and_gives_back_imagenets_names(train: Train) -> None:
     tokenizer = train("tokens", stop=0).tokenizer
-    for vocabulary in ("mill", "openai", "kisel", "wordnet"):
+    for vocabulary in ("openai", "wordnet"):
         texts = [f"a bad photo of a {name}." for name in load_class_names(vocabulary).names]
         rows = tokenizer(texts)
         assert rows.shape == (1000, CONTEXT)

@@ -4,7 +4,6 @@ import json
 import random
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from PIL import Image
 from eyechart.models.runtime.torchvision_repair import repair
 
 repair()
-from toybox import train_mllm, training  # noqa: E402
+from toybox import train_mllm  # noqa: E402
 from toybox.crowds import crowds  # noqa: E402
 from toybox.eyes import Eyes  # noqa: E402
 from toybox.lessons import Lesson, augment_pixels, sequences  # noqa: E402
@@ -68,30 +67,6 @@ def test_a_finished_run_is_left_as_it_is(whole: Path, train: Train) -> None:
     before = {path.name: path.stat().st_mtime_ns for path in whole.iterdir() if path.suffix in {".pt", ".safetensors"}}
     train("whole")
     assert {name: (whole / name).stat().st_mtime_ns for name in before} == before
-
-
-def test_a_single_step_is_one_step_of_each_stage_and_another_seed_another_model(whole: Path, train: Train) -> None:
-    one = train("one", steps=1, seed=4)
-    assert [_state(one, name)["step"] for name in (Eyes.state, Words.state)] == [1, 1]
-    assert _state(one, Eyes.state)["losses"][0] != _state(whole, Eyes.state)["losses"][0]
-
-
-def test_a_step_of_each_stage_lowers_the_loss_of_its_batch(tmp_path: Path) -> None:
-    eyes = Eyes(tmp_path, replace(SHORT, steps=2, stop=1))
-    for stage in (eyes, Words(tmp_path, eyes.plan, eyes)):
-        stage.run()
-        _, batch = stage.data()[1, 0.5]
-        before = stage.loss(batch)
-        stage.plan = replace(SHORT, steps=2)
-        stage.run()
-        assert stage.loss(batch) < before
-
-
-def test_the_command_trains_by_the_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    few = partial(replace, SHORT)
-    monkeypatch.setattr(training, "Plan", lambda seed, minutes, steps: few(seed=seed, minutes=minutes, steps=steps))
-    train_mllm.main([str(tmp_path), "--minutes", "0.001"])
-    assert all(_state(tmp_path, name)["step"] >= 1 for name in (Eyes.state, Words.state))
 
 
 def test_training_sees_what_transformers_sees(whole: Path) -> None:

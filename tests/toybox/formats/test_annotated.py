@@ -20,7 +20,7 @@ from eyechart.toybox.formats import cityscapes_files, coco_files, lvis_files
 
 pytestmark = pytest.mark.deep
 
-COUNT, SEED = 60, 7
+COUNT, SEED = 30, 7
 CITYSCAPES = {"sky", "road", "person", "rider", "car", "truck", "bus", "train", "motorcycle", "bicycle", "building"}
 CITYSCAPES |= {"vegetation", "traffic light", "traffic sign"}
 
@@ -131,7 +131,7 @@ def test_a_crowd_is_of_a_class_of_its_own(common: Made) -> None:
 
 def test_some_images_are_empty(common: Made) -> None:
     empty = [number for number in range(1, COUNT + 1) if not common.by_image[number]]
-    assert empty == [25, 50]
+    assert empty == [25]
 
 
 def test_categories_are_the_classes(common: Made) -> None:
@@ -238,7 +238,7 @@ def test_sky_ends_where_the_road_begins(city: Made) -> None:
 def test_the_truth_beside_the_files_is_what_was_drawn(tmp_path: Path) -> None:
     from eyechart.toybox.formats import annotated
 
-    annotated.write(tmp_path, SEED, 12)
+    annotated.write(tmp_path, SEED, 6)
     for name in annotated.WRITERS:
         with (tmp_path / name / "truth.csv").open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
