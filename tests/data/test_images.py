@@ -165,12 +165,11 @@ def test_half_a_file(kind: str) -> None:
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("side", [13_400, 30_000])
-def test_decompression_bomb_is_refused_without_a_warning(side: int) -> None:
-    data = saved(Image.new("1", (side, side)))
+def test_decompression_bomb_is_refused_without_a_warning() -> None:
+    data = saved(Image.new("1", (13_400, 13_400)))
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        assert f"{side} x {side}" in refused(data)
+        assert "13400 x 13400" in refused(data)
     assert not seen
 
 

@@ -197,6 +197,9 @@ def hub(local: Path) -> Iterator[tuple[str, list[str]]]:
 
 
 FETCH = f"""
+from importlib import reload
+from huggingface_hub import constants
+reload(constants)  # the interpreter read them from another environment
 from eyechart.models.open_clip.encoder import OpenClipEncoder
 from eyechart.models.spec import parse_spec
 print(OpenClipEncoder(parse_spec("{BIOCLIP}")).identity.weights_sha256)
@@ -204,11 +207,11 @@ print(OpenClipEncoder(parse_spec("{BIOCLIP}")).identity.weights_sha256)
 
 
 def test_bioclip_is_fetched_from_the_hub_by_its_name(
-    hub: tuple[str, list[str]], local: Path, tmp_path: Path, torch_python: Sequence[str]
+    hub: tuple[str, list[str]], local: Path, tmp_path: Path, warm_python: Sequence[str]
 ) -> None:
     address, fetched = hub
     env = {"HF_ENDPOINT": address, "HF_HUB_CACHE": str(tmp_path / "cache"), "HF_HUB_OFFLINE": "0"}
-    command = [*torch_python, "-c", FETCH]
+    command = [*warm_python, "-c", FETCH]
     done = subprocess.run(command, env={**os.environ, **env}, capture_output=True, text=True, check=False, timeout=600)
     expected = sha256((local / "open_clip_pytorch_model.bin").read_bytes()).hexdigest()
     assert done.stdout.strip() == expected, done.stderr

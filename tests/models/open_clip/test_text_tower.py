@@ -31,7 +31,7 @@ NAMES = ["cat", "Siberian husky", "tench", "hot-air balloon", "x"]
 TEMPLATES = ["a photo of a {c}.", "{c}", "a drawing of the {c} in the snow, and of nothing else at all"]
 IMAGES = [
     Image.fromarray(np.random.default_rng(1).integers(0, 256, (*shape, 3), dtype=np.uint8))
-    for shape in ((50, 40), (1, 1), (200, 3), (64, 64))
+    for shape in ((50, 40), (1, 1))
 ]
 
 

@@ -294,11 +294,11 @@ def test_offline_and_missing(empty_hub: Path) -> None:
         _ = ours("Qwen/nothing").identity
 
 
-def test_it_loads_without_a_word_and_without_a_connection(torch_python: Sequence[str]) -> None:
+def test_it_loads_without_a_word_and_without_a_connection(warm_python: Sequence[str]) -> None:
     code = (
         "import socket, warnings; warnings.simplefilter('error'); socket.socket.connect = None\n"
         "from eyechart.models.registry import create_model; from eyechart.models.spec import parse_spec\n"
         "print(create_model(parse_spec('sentence[minilm]'), offline=True).encode_texts(['cat']).shape)"
     )
-    done = subprocess.run([*torch_python, "-c", code], capture_output=True, text=True, check=False)
+    done = subprocess.run([*warm_python, "-c", code], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("(1, 384)\n", "")
