@@ -8,7 +8,7 @@ import pytest
 
 pytestmark = pytest.mark.deep
 
-MLLM, SPLIT = "hf[toybox-mllm]", "realbirdid/sample-drawn/"
+MLLM, CASE = "hf[toybox-mllm]", "realbirdid/sample-drawn/ and abstention"
 OPTIONS = (f"--eye-model={MLLM}", "--eye-limit=6", "--eye-set=abstention.prompt_set=mine.toml")
 WORDS = """
 naive = ["What species of bird is in this image?", "Tell me the species of this bird."]
@@ -16,11 +16,10 @@ refuse = ["What species is it? If unsure, refuse and say why.", "Which bird? Rat
 """
 KILLED = -signal.SIGKILL
 
-# Dies in the case of abstention when so many answers were kept: about pictures, about words, or once more in order.
+# Dies when so many answers were kept: about pictures, or about words.
 DIES = """
 import os
 import signal
-from pathlib import Path
 
 from eyechart.inference.store import responses
 from eyechart.inference.runner.texts_asked import BatchRun
@@ -33,34 +32,25 @@ def come_to(stage):
     if stage == STAGE and reached.count(stage) == int(AT):
         os.kill(os.getpid(), signal.SIGKILL)
 
-def abstaining():
-    return "test_abstention" in os.environ.get("PYTEST_CURRENT_TEST", "")
-
 def request_missing(run, writer, stored, real=BatchRun.request_missing):
     names.append("birds" if run.batch.about_images else "extraction")
     return real(run, writer, stored)
 
 def append(*told, real=responses.append):
     found = real(*told)
-    if abstaining():
-        come_to(names[-1])
+    come_to(names[-1])
     return found
 
-def replace(draft, target, real=Path.replace):
-    if abstaining() and target.suffix == ".part":
-        come_to("tidying")
-    return real(draft, target)
-
-BatchRun.request_missing, responses.append, Path.replace = request_missing, append, replace
+BatchRun.request_missing, responses.append = request_missing, append
 """
-MOMENTS = ("birds:7", "tidying:1", "extraction:1")
+MOMENTS = ("birds:7", "extraction:1")
 
 
 def put(world: Any, *arguments: str) -> pytest.RunResult:
-    """Put the drawn birds to the packaged model in every way."""
+    """Ask the packaged model about the drawn birds, where it may abstain."""
     (world.folder / "mine.toml").write_text(WORDS)
     result: pytest.RunResult = world.call(
-        "--pyargs", "eyechart.benchmarks", "--eye-offline", "-k", SPLIT, *OPTIONS, *arguments
+        "--pyargs", "eyechart.benchmarks", "--eye-offline", "-k", CASE, *OPTIONS, *arguments
     )
     return result
 

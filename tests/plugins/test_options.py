@@ -1,13 +1,12 @@
 """A typo is answered before anything runs, with the nearest name; options stand on the command line or in the ini."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.deep
+from eyechart.plugins.options import OPTIONS
 
-TWO = "[eyechart.models]\ntiny = otherpackage:Other\n"
+pytestmark = pytest.mark.deep
 
 
 def refusal(result: pytest.RunResult) -> str:
@@ -103,29 +102,17 @@ def test_a_typo_is_refused_under_workers(world: Any) -> None:
     assert world.asked == 0
 
 
-@pytest.mark.parametrize("number", ["-n0", "-n2"])
-def test_a_typo_in_a_backends_option_is_refused(world: Any, number: str) -> None:
+def test_a_typo_in_a_backends_option_is_refused(world: Any) -> None:
     world.models = ("tiny[batch_sizes=4]",)
-    result = world.run(number)
+    result = world.run("-k", "imagenet/tiny2")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert "'batch_sizes', which no parameter of Tiny takes; did you mean batch_size" in result.stdout.str()
     assert "Traceback" not in result.stdout.str()
 
 
-def test_two_packages_with_one_backend_are_refused(world: Any, tmp_path: Path) -> None:
-    other = tmp_path / "site" / "other-1.0.dist-info"
-    other.mkdir(parents=True)
-    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")
-    (other / "entry_points.txt").write_text(TWO)
-    world.environment = {"PYTHONPATH": f"{world.site}:{other.parent}"}
-    said = refusal(world.run())
-    assert "Two packages register the model backend 'tiny'" in said
-    assert "otherpackage:Other" in said
-
-
-def test_help_names_every_option(world: Any) -> None:
-    said = world.passes("--help").stdout.str()
+def test_help_names_every_option(pytester: pytest.Pytester) -> None:
+    said = pytester.runpytest_inprocess("--help").stdout.str()
     everyday, advanced = said.index("eyechart: one test case for each"), said.index("eyechart: advanced options")
     assert everyday < said.index("--eye-model") < said.index("--eye-baseline") < advanced < said.index("--eye-alpha")
-    for option in ("model", "data", "out", "store", "limit", "seed", "offline", "strict", "max-errors", "labels"):
-        assert f"--eye-{option}" in said
+    for option in OPTIONS:
+        assert option.flag_name in said

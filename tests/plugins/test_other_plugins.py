@@ -11,8 +11,8 @@ TIMED = """
 import pytest
 
 @pytest.mark.benchmark(group="mine", min_rounds=1, max_time=0.01)
-def test_timed({timer}):
-    assert {timer}(sum, [1, 2]) == 3
+def test_timed(benchmark):
+    assert benchmark(sum, [1, 2]) == 3
 
 @pytest.mark.parametrize("case", ["a", "b"])
 def test_case(case):
@@ -28,21 +28,13 @@ WORDS = ("case", "dataset", "label_sets", "models", "predictions", "record", "zo
 IMPORTED = "ignore::pytest.PytestAssertRewriteWarning"  # of what the warm interpreter has imported
 
 
-@pytest.fixture(params=["benchmark", "codspeed", "both"])
-def beside(request: pytest.FixtureRequest, world: Any) -> Any:
-    """A world in which pytest-benchmark, pytest-codspeed or both are active."""
-    off = {"benchmark": "-p no:codspeed", "codspeed": "-p no:benchmark", "both": ""}[request.param]
-    world.environment["PYTEST_ADDOPTS"] = f"-p no:hypothesispytest -p no:anyio -p no:pytest_cov {off}"
-    return world
-
-
-def test_timed_tests_and_cases_run_in_one_session(beside: Any) -> None:
-    timer = "codspeed_benchmark" if "no:benchmark" in beside.environment["PYTEST_ADDOPTS"] else "benchmark"
-    (beside.folder / "test_timed.py").write_text(TIMED.format(timer=timer))
+def test_timed_tests_and_cases_run_in_one_session(world: Any) -> None:
+    world.environment["PYTEST_ADDOPTS"] = "-p no:hypothesispytest -p no:anyio -p no:pytest_cov"
+    (world.folder / "test_timed.py").write_text(TIMED)
     strictly = ("--strict-markers", "-W", "error", "-W", IMPORTED)
-    result = beside.passes("test_timed.py", "-k", "imagenet/tiny or timed or test_case", *strictly)
+    result = world.passes("test_timed.py", "-k", "imagenet/tiny or timed or test_case", *strictly)
     assert result.parseoutcomes()["passed"] == 4 + 3
-    assert len(beside.records) == 4
+    assert len(world.records) == 4
 
 
 def test_workers_run_cases_beside_pytest_benchmark(world: Any) -> None:
@@ -51,21 +43,21 @@ def test_workers_run_cases_beside_pytest_benchmark(world: Any) -> None:
     assert len(world.records) == 4
 
 
-def test_only_the_mark_eyechart_makes_cases(world: Any) -> None:
-    lines = world.call("--markers").outlines
+def test_only_the_mark_eyechart_makes_cases(pytester: pytest.Pytester) -> None:
+    lines = pytester.runpytest_inprocess("--markers").outlines
     own = [line for line in lines if "one case for every split" in line]
     assert [line.partition("(")[0] for line in own] == ["@pytest.mark.eyechart"]
 
 
-def test_fixtures_that_another_suite_lacks_stay_missing(world: Any) -> None:
+def test_fixtures_that_another_suite_lacks_stay_missing(pytester: pytest.Pytester) -> None:
     tests = "".join(MISSING.format(fixture=fixture) for fixture in WORDS)
-    (world.folder / "test_missing.py").write_text(tests)
-    said = world.call("test_missing.py").stdout.str()
+    pytester.makepyfile(test_missing=tests)
+    said = pytester.runpytest_inprocess("test_missing.py").stdout.str()
     assert [fixture for fixture in WORDS if f"fixture '{fixture}' not found" not in said] == []
 
 
-def test_every_fixture_but_one_begins_with_eye(world: Any) -> None:
-    sections = world.call("--fixtures").stdout.str().split("fixtures defined from ")
+def test_every_fixture_but_one_begins_with_eye(pytester: pytest.Pytester) -> None:
+    sections = pytester.runpytest_inprocess("--fixtures").stdout.str().split("fixtures defined from ")
     own = [section for section in sections if section.startswith("eyechart")]
     names = [found for section in own for found in re.findall(r"^(\w+)(?: \[\w+ scope\])? -- ", section, re.MULTILINE)]
     assert {"eye_dataset", "eye_label_sets", "eye_session", "evaluate"} <= {*names}

@@ -87,33 +87,25 @@ def test_own_classes_can_be_annotated_whatever_their_number(replayed: Any, world
     assert (tmp_path / "sheet.html").is_file()
 
 
-def test_imagenets_classifier_answers_a_folder_of_imagenets_names(world: Any, tmp_path: Path) -> None:
+def test_imagenets_classifier_answers_a_folder_of_imagenets_names_and_refuses_others(
+    world: Any, tmp_path: Path
+) -> None:
     world.data = tmp_path / "own"
     paint(world.data / "imagenet" / "pets", ["golden retriever", "tench", "tabby cat"])
-    world.installed("imagenet/pets and test_supervised", f"--eye-data={world.data}", "--eye-model=timm[batch_size=4]")
-    assert world.records[0]["variant"]["head"] == "imagenet (1000 outputs), 3 of 3 classes by name"
-
-
-def test_imagenets_classifier_is_refused_for_other_names(world: Any, tmp_path: Path) -> None:
-    world.data = tmp_path / "own"
-    paint(world.data / "imagenet" / "pets", ["golden retriever", "rex", "minka"])
-    case = "imagenet/pets and test_supervised"
-    said = world.installed(case, f"--eye-data={world.data}", "--eye-model=timm[batch_size=4]", code=1)
+    paint(world.data / "imagenet" / "named", ["golden retriever", "rex", "minka"])
+    cases = "(imagenet/pets or imagenet/named) and test_supervised"
+    said = world.installed(cases, f"--eye-data={world.data}", "--eye-model=timm[batch_size=4]", code=1)
+    (record,) = world.records
+    assert (record["split"], record["variant"]["head"]) == ("pets", "imagenet (1000 outputs), 3 of 3 classes by name")
     assert "2 classes have no single name or synset there: minka, rex. Name the split's classes" in said
-    assert not [location for location in world.store if "answers.npy" in location]
+    assert len([location for location in world.store if "answers.npy" in location]) == 1
 
 
-def test_a_file_of_answers_about_imagenet_needs_no_model_library(cold: Any) -> None:
+def test_files_of_answers_and_servers_about_imagenet_need_no_model_library(cold: Any, faulty_server: Any) -> None:
     keys = sorted(path.name for path in (cold.data / "imagenet/tiny").rglob("*") if path.is_file())
     (cold.folder / "a.csv").write_text("\n".join(["key,answer", *(f"{key},tench" for key in keys)]))
-    cold.models = ("replay[path=a.csv]",)
-    result = cold.passes(cold.plugin(BLOCKED), "-k", "imagenet/tiny/", "-s")
+    cold.models = ("replay[path=a.csv]", f"openai[toy,base_url={faulty_server.url},served=toy-2026-01-01]")
+    cases = ("-k", "imagenet/tiny/ and (test_replay or test_closed_world[)", "-s", "--eye-limit=3")
+    result = cold.passes(cold.plugin(BLOCKED), *cases)
     result.stdout.fnmatch_lines(["*loaded of the heavy ones: []*"])
-    assert values(cold)["acc1"] == 1 / 3
-
-
-def test_a_server_about_imagenet_needs_no_model_library(cold: Any, faulty_server: Any) -> None:
-    cold.models = (f"openai[toy,base_url={faulty_server.url},served=toy-2026-01-01]",)
-    more = ("-k", "imagenet/tiny/ and test_closed_world[", "-s", "--eye-limit=3")
-    result = cold.passes(cold.plugin(BLOCKED), *more)
-    result.stdout.fnmatch_lines(["*loaded of the heavy ones: []*"])
+    assert sorted(record["protocol"] for record in cold.records) == ["closed_world", "replay"]

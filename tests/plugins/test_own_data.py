@@ -8,6 +8,8 @@ from unicodedata import normalize
 import pytest
 from PIL import Image
 
+from eyechart.plugins.keyword_suggestions import suggest_names
+
 COLLECT = ("--pyargs", "eyechart.benchmarks", "--collect-only")
 HEAVY = """
 import sys
@@ -99,27 +101,22 @@ def test_by_default_own_data_meet_conse_and_nothing_heavy_is_imported(cold: Any,
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize(
-    ("model", "protocols"),
-    [("tinyclass[]", ["supervised"]), ("knn[timm[a]]", ["knn"]), ("replay[path=a.csv]", ["replay"])],
-)
-def test_models_that_were_asked_for_meet_own_data(
-    world: Any, root: Callable[..., Path], model: str, protocols: list[str]
+def test_models_that_were_asked_for_meet_own_data_and_other_benchmarks_keep_their_meaning(
+    world: Any, root: Callable[..., Path]
 ) -> None:
-    root(*PETS)
-    result = world.call(*COLLECT, "-q", "-k", "pets/", "--eye-data=data", f"--eye-model={model}")
-    assert cases(result) == [f"{protocol}[pets/test/{model}]" for protocol in protocols]
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("name", ["oodbench", "realbirdid"])
-def test_a_folder_named_like_another_benchmark_keeps_its_meaning(
-    world: Any, root: Callable[..., Path], name: str
-) -> None:
-    root(*(f"{name}/mine/{rest.removeprefix('pets/test/')}" for rest in PETS))
-    result = world.call(*COLLECT, "-q", "-k", f"{name}/mine", "--eye-data=data", "--eye-model=hf[toybox-mllm]")
-    assert cases(result)
-    assert not any(case.startswith(("zero_shot", "mcq", "posterior")) for case in cases(result))
+    birds, pairs = (
+        [f"{name}/mine/{rest.removeprefix('pets/test/')}" for rest in PETS] for name in ("realbirdid", "oodbench")
+    )
+    root(*PETS, *birds, *pairs)
+    models = ("tinyclass[]", "knn[timm[a]]", "replay[path=a.csv]", "hf[toybox-mllm]")
+    chosen = [f"--eye-model={model}" for model in models]
+    result = world.call(*COLLECT, "-q", "-k", "pets/ or mine", "--eye-data=data", *chosen)
+    for model, protocol in zip(models[:3], ("supervised", "knn", "replay"), strict=True):
+        assert [case for case in cases(result) if f"pets/test/{model}]" in case] == [f"{protocol}[pets/test/{model}]"]
+    for benchmark in ("realbirdid", "oodbench"):
+        found = [case for case in cases(result) if f"[{benchmark}/mine/hf" in case]
+        assert found
+        assert not any(case.startswith(("zero_shot", "mcq", "posterior")) for case in found)
 
 
 @pytest.mark.deep
@@ -131,34 +128,24 @@ def test_a_folder_named_like_another_benchmark_keeps_its_meaning(
         (".", "The data root . is a folder too high: data in it holds the benchmarks pets; expected"),
     ],
 )
-def test_a_root_one_level_off_says_which_one_to_give(
-    world: Any, root: Callable[..., Path], given: str, sentence: str
-) -> None:
-    right = root(*PETS).resolve()
-    result = world.call(*COLLECT, f"--eye-data={given}")
+def test_a_root_one_level_off_says_which_one_to_give(pytester: pytest.Pytester, given: str, sentence: str) -> None:
+    for name in PETS:
+        path = pytester.path / "data" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (8, 8)).save(path)
+    result = pytester.runpytest_inprocess(*COLLECT, f"--eye-data={given}")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     (said,) = (line for line in result.errlines if line)
     assert sentence in said
-    assert f"Give --eye-data={right}" in said
+    assert f"Give --eye-data={(pytester.path / 'data').resolve()}" in said
 
 
 @pytest.mark.deep
-def test_a_split_in_an_unknown_layout_is_an_error(world: Any, root: Callable[..., Path]) -> None:
-    root("pets/test/pictures.zip")
-    result = world.call("--pyargs", "eyechart.benchmarks", "-k", "pets/", "--eye-data=data", "--eye-model=tiny[]")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["*data/pets/test holds no split in a known layout: expected nshards.txt*"])
-    result.stdout.no_fnmatch_line("*Traceback*")
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("workers", ["0", "2"])
 @pytest.mark.parametrize(
-    ("keyword", "hint"),
+    ("keyword", "hint", "workers"),
     [
-        ("imagenet/tny", "did you mean imagenet/tiny"),
-        ("imagnet/", "did you mean imagenet/"),
-        ("imagenet/tiny and zero_shoot", "selects none of"),
+        ("imagenet/tny", "did you mean imagenet/tiny", "2"),
+        ("imagenet/tiny and zero_shoot", "selects none of", "0"),
     ],
 )
 def test_a_keyword_that_selects_nothing_is_answered_with_the_nearest_split(
@@ -171,11 +158,25 @@ def test_a_keyword_that_selects_nothing_is_answered_with_the_nearest_split(
     assert hint in line
 
 
+@pytest.mark.parametrize(
+    ("keyword", "hint"),
+    [
+        ("imagnet/", "selects none of 1 case; did you mean imagenet/ or imagenet/val? Splits: imagenet/val."),
+        ("imagenet/val and zero_shoot", "selects none of 1 case. Splits: imagenet/val."),
+    ],
+)
+def test_the_nearest_name_is_a_split_or_a_benchmark(keyword: str, hint: str) -> None:
+    said = suggest_names(keyword, ["test_knn[imagenet/val/knn[a]]"], ["imagenet/val"])
+    assert said == f"eyechart: -k '{keyword}' {hint}"
+
+
 @pytest.mark.deep
 def test_an_unrelated_session_is_told_nothing(world: Any) -> None:
     (world.folder / "test_other.py").write_text("def test_other(): pass\n")
-    for more in ((), ("-k", "imagnet")):
-        assert "eyechart:" not in world.call("test_other.py", *more).stdout.str()
+    result = world.call("test_other.py", "-k", "imagnet")
+    assert "eyechart:" not in result.stdout.str()
+    assert "= eyechart =" not in result.stdout.str()
+    assert {path.name for path in world.folder.iterdir()} <= {"test_other.py", ".pytest_cache", "__pycache__"}
 
 
 @pytest.mark.deep

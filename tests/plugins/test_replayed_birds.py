@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.plugins.exit_codes import ERRORS
 from eyechart.realbirdid.data.registered import open_realbirdid
 from eyechart.results.records import subset_text
 
@@ -34,15 +33,6 @@ def sure(birds: Dataset) -> Any:
     return found
 
 
-def put(world: Any, told: Any, keys: Sequence[str] = (), code: int = 0, *more: str) -> str:
-    """Run the packaged birds with probabilities; what is said."""
-    np.save(world.folder / "P.npy", told)
-    if keys:
-        write(world.folder / "P.csv", [("key",), *((key,) for key in keys)])
-    said: str = world.installed(SPLIT, "--eye-model=replay[path=P.npy,of=species]", *more, code=code)
-    return said
-
-
 def write(path: Path, rows: Sequence[tuple[str, ...]]) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows(rows)
@@ -55,54 +45,49 @@ def numbers(record: dict[str, Any]) -> dict[tuple[str, str, str], float]:
     }
 
 
-def test_who_names_every_bird_has_the_highest_marks(world: Any, sure: Any) -> None:
-    put(world, sure)
-    (record,) = world.records
-    assert (record["protocol"], record["outcomes"]["error"]) == ("species", 0)
-    for what in (
-        ("ig", "answerable", "all species"),
-        ("acc", "answerable.species", "all species"),
-        ("acc", "answerable.genus", "eligible"),
-    ):
-        assert numbers(record)[what] == pytest.approx(1)
-
-
-def test_rows_in_another_order_with_their_keys_are_the_same(world: Any, birds: Dataset, sure: Any) -> None:
-    put(world, sure)
-    (first,) = world.records
-    put(world, sure[::-1], birds.keys[::-1])
-    (second,) = world.records
-    assert numbers(first) == numbers(second)
-    assert first["model"]["weights_sha256"] != second["model"]["weights_sha256"]
-
-
-def test_a_limit_takes_the_rows_of_its_images(world: Any, sure: Any) -> None:
-    put(world, sure, (), 0, "--eye-limit=20")
-    (record,) = world.records
-    assert (record["data"]["n"], numbers(record)["acc", "answerable.species", "all species"]) == (20, 1)
-
-
-def test_a_bird_without_a_row_is_an_error(world: Any, birds: Dataset, sure: Any) -> None:
-    said = put(world, sure[1:], birds.keys[1:], ERRORS)
-    assert f"P.csv has no row for {birds.keys[0]}. Add a line with this key" in said
-    assert world.records[0]["outcomes"]["error"] == 1
-
-
-def test_what_are_no_probabilities_stops_the_case(world: Any, sure: Any) -> None:
-    said = put(world, sure * 2, (), 1)
-    assert "P.npy: row 0 (of rows counted from 0) sums to 2, and 134 more like it. Expected probabilities" in said
-
-
-def test_words_about_birds_are_read_as_free_form(world: Any, birds: Dataset) -> None:
+def test_probabilities_and_words_about_every_bird_have_the_highest_marks(world: Any, birds: Dataset, sure: Any) -> None:
+    """Two files of probabilities differ in the order of their rows, and the second has keys; the third has words."""
+    np.save(world.folder / "P.npy", sure)
+    np.save(world.folder / "Q.npy", sure[::-1])
+    write(world.folder / "Q.csv", [("key",), *((key,) for key in birds.keys[::-1])])
     assert birds.selected_details is not None
     told = [
         f"It is a {birds.names[index]}." if index >= 0 else "I cannot tell." for index in birds.selected_details.species
     ]
     write(world.folder / "A.csv", [("key", "answer"), *zip(birds.keys, told, strict=True)])
-    world.installed(
-        SPLIT, "--eye-model=replay[path=A.csv,of=free_form]", "--eye-set=free_form.extraction=choice,inclusion"
-    )
-    (record,) = world.records
-    found = {(name, category): value for (name, category, _), value in numbers(record).items()}
-    assert (record["protocol"], record["variant"]["extraction"]) == ("free_form", "inclusion")
-    assert (found["acc", "answerable.species"], found["abstained", "unanswerable"]) == (1, 1)
+    models = ("p=replay[path=P.npy,of=species]", "q=replay[path=Q.npy,of=species]", "a=replay[path=A.csv,of=free_form]")
+    chosen = [f"--eye-model={model}" for model in models]
+    world.installed(SPLIT, *chosen, "--eye-set=free_form.extraction=choice,inclusion")
+    found = {record["model"]["alias"]: record for record in world.records}
+    assert {*found} == {"p", "q", "a"}
+    first, second, words = (found[name] for name in "pqa")
+    assert (first["protocol"], first["outcomes"]["error"]) == ("species", 0)
+    for what in (
+        ("ig", "answerable", "all species"),
+        ("acc", "answerable.species", "all species"),
+        ("acc", "answerable.genus", "eligible"),
+    ):
+        assert numbers(first)[what] == pytest.approx(1)
+    assert numbers(first) == numbers(second)
+    assert first["model"]["weights_sha256"] != second["model"]["weights_sha256"]
+    of_words = {(name, category): value for (name, category, _), value in numbers(words).items()}
+    assert (words["protocol"], words["variant"]["extraction"]) == ("free_form", "inclusion")
+    assert (of_words["acc", "answerable.species"], of_words["abstained", "unanswerable"]) == (1, 1)
+
+
+def test_a_limit_takes_the_rows_of_its_images_and_what_is_no_probability_of_a_bird_is_said(
+    world: Any, birds: Dataset, sure: Any
+) -> None:
+    missing = birds.subsample(20, seed=42).keys[0]
+    rows = [index for index, key in enumerate(birds.keys) if key != missing]
+    np.save(world.folder / "P.npy", sure)
+    np.save(world.folder / "Q.npy", sure[rows])
+    write(world.folder / "Q.csv", [("key",), *((birds.keys[row],) for row in rows)])
+    np.save(world.folder / "R.npy", sure * 2)
+    models = [f"--eye-model={name}=replay[path={name}.npy,of=species]" for name in "PQR"]
+    said = world.installed(SPLIT, *models, "--eye-limit=20", code=1)
+    whole, part = world.records
+    assert (whole["data"]["n"], numbers(whole)["acc", "answerable.species", "all species"]) == (20, 1)
+    assert part["outcomes"]["error"] == 1
+    assert f"Q.csv has no row for {missing}. Add a line with this key" in said
+    assert "R.npy: row 0 (of rows counted from 0) sums to 2, and 134 more like it. Expected probabilities" in said

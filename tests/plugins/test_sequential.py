@@ -1,6 +1,7 @@
 """`--eye-sequential`: a case stops when its baseline decides, and a longer run asks nothing twice."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,26 @@ pytestmark = pytest.mark.deep
 HELD, UPDATE, SEQUENTIAL = "--eye-baseline=kept", "--eye-update-baseline", "--eye-sequential"
 REGRESSION, USAGE = 10, 4
 SIZE = 420
+TWO = ("replay[path=a.csv]", "replay[path=b.csv]")
+
+
+@pytest.fixture(scope="module")
+def baseline(new_gated: Callable[[], Any], large: Path) -> Any:
+    """A baseline of all pictures of two models that know every one."""
+    gated = new_gated()
+    gated.world.data = large
+    gated.world.models = TWO
+    gated.answer(file="b.csv")
+    gated.kept()
+    return gated
 
 
 @pytest.fixture
-def whole(gated: Any, large: Path) -> Any:
-    """A baseline of all pictures of a model that knows every one."""
+def whole(gated: Any, baseline: Any, large: Path) -> Any:
+    """The first of the models, and that baseline."""
+    shutil.copytree(baseline.world.folder / "kept", gated.world.folder / "kept")
     gated.world.data = large
-    gated.kept()
+    gated.answer()
     return gated
 
 
@@ -39,11 +53,7 @@ def test_a_loss_stops_the_case_early_and_fails_it(whole: Any) -> None:
     assert asked(whole) == (100, 100)
 
 
-def test_no_loss_stops_the_case_with_a_margin_and_not_without(whole: Any) -> None:
-    said = whole.ran(HELD, SEQUENTIAL, "--eye-margin=0.2")
-    assert "stopped after 100 of 420 images, which show no loss of the margin" in said
-    assert "gate: 1 number compared, 0 significantly worse" in said
-    assert asked(whole) == (100, 100)
+def test_without_a_margin_no_loss_stops_no_case(whole: Any) -> None:
     said = whole.ran(HELD, SEQUENTIAL)
     assert "stopped after" not in said
     assert asked(whole) == (SIZE, None)
@@ -76,33 +86,24 @@ def test_a_stopped_run_goes_on_without_asking_twice(world: Any, large: Path) -> 
     assert [(record["data"]["n"], record["limit"]) for record in again.records] == [(SIZE, None)]
 
 
-def test_workers_and_several_cases_share_the_level(new_gated: Callable[[], Any], large: Path) -> None:
-    gated = new_gated()
-    gated.world.data = large
-    gated.world.models = ("replay[path=a.csv]", "replay[path=b.csv]")
-    gated.answer(file="b.csv")
-    gated.kept()
-    gated.answer(wrong=SIZE // 2, file="b.csv")
-    alone, shared = (gated.ran(HELD, SEQUENTIAL, "--eye-margin=0.2", f"-n{n}", code=REGRESSION) for n in (0, 2))
-    for said in (alone, shared):
-        assert said.count("stopped after 100 of 420 images") == 2
-        assert "gate: 2 numbers compared, 1 significantly worse" in said
-        assert "1 failed, 1 passed" in said
-
-
-def test_a_case_without_a_baseline_asks_all_images(whole: Any) -> None:
-    whole.world.models = ("replay[path=a.csv]", "b=replay[path=a.csv]")
-    said = whole.ran(HELD, SEQUENTIAL, "--eye-margin=0.2")
-    assert {record["data"]["n"] for record in whole.world.records} == {100, SIZE}
+def test_workers_and_several_cases_share_the_level_and_one_without_a_baseline_asks_all_images(whole: Any) -> None:
+    whole.world.models = (*TWO, "c=replay[path=a.csv]")
+    whole.answer(wrong=SIZE // 2, file="b.csv")
+    said = whole.ran(HELD, SEQUENTIAL, "--eye-margin=0.2", "-n2", code=REGRESSION)
+    assert said.count("stopped after 100 of 420 images") == 2
+    assert "stopped after 100 of 420 images, which show no loss of the margin" in said
+    assert "gate: 2 numbers compared, 1 significantly worse" in said
+    assert "1 failed, 2 passed" in said
+    assert {record["case"]: record["data"]["n"] for record in whole.world.records}["imagenet/tiny/c"] == SIZE
     assert "has no baseline" in said
 
 
-def test_impossible_combinations_are_refused(whole: Any) -> None:
+def test_impossible_combinations_are_refused(pytester: pytest.Pytester) -> None:
     for options, why in (
         ((HELD, SEQUENTIAL, "--eye-limit=9"), "--eye-sequential sets how many images are asked."),
         ((SEQUENTIAL,), "--eye-sequential is about a comparison, and this session makes none."),
         ((HELD, UPDATE, SEQUENTIAL), "--eye-sequential is about a comparison, and this session makes none."),
     ):
-        result = whole.world.call(*whole.world.usual, *options)
+        result = pytester.runpytest_inprocess("--pyargs", "eyechart.benchmarks", *options)
         assert result.ret == USAGE
-        assert why in result.stderr.str()
+        assert why in "\n".join([*result.outlines, *result.errlines])

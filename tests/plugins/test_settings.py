@@ -20,9 +20,10 @@ def refusal(result: pytest.RunResult) -> str:
     ("file", "text"),
     [("pytest.ini", "[pytest]\neye_modle = tiny[]"), ("pyproject.toml", "[tool.pytest.ini_options]\neye_modle = 1")],
 )
-def test_a_typo_in_the_ini_file_is_refused(world: Any, file: str, text: str) -> None:
-    (world.folder / file).write_text(text)
-    assert f"{file} is not an option of eyechart; did you mean eye_model" in refusal(world.run())
+def test_a_typo_in_the_ini_file_is_refused(pytester: pytest.Pytester, file: str, text: str) -> None:
+    (pytester.path / file).write_text(text)
+    said = refusal(pytester.runpytest_inprocess("--pyargs", "eyechart.benchmarks"))
+    assert f"{file} is not an option of eyechart; did you mean eye_model" in said
 
 
 def test_the_ini_file_is_heard_and_the_command_line_wins(world: Any) -> None:

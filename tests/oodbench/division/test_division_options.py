@@ -35,6 +35,13 @@ def test_a_division_from_a_file_has_its_own_parameters(name: str) -> None:
     assert variants("existence", division=FILE, **{name: values}) == ["division=mine.json"]
 
 
+def test_options_that_a_division_from_a_file_leaves_idle_are_named() -> None:
+    given = {"division": ("mine",), "threshold": ("0.01",), "hard_samples": ("own",)}
+    idle = "which --eye-set=existence.threshold=0.01 and --eye-set=existence.hard_samples=own cannot change"
+    assert get_protocol("existence").warnings(given).endswith(idle)
+    assert get_protocol("existence").warnings({**given, "division": ("built", "mine")}) == ""
+
+
 def test_a_parser_of_letters_is_no_case_beside_others() -> None:
     assert variants("existence", parser=PARSER.parse_values("all", "")) == [*("", "parser=strict", "parser=authors")]
     assert variants("progression", parser=("mill",)) == ["parser=mill"]  # which says why it cannot be
