@@ -20,7 +20,6 @@ from eyechart.models.open_clip.encoder import OpenClipEncoder
 from eyechart.models.spec import parse_spec
 from eyechart.models.timm.classifier import _make_packaged
 from eyechart.models.types import Classifier, Floats, Identity
-from eyechart.models.weights.state_digests import module_sha256
 from eyechart.results.estimates import Estimate
 from eyechart.samples.files import packaged
 
@@ -348,24 +347,14 @@ def test_a_table_a_figure_and_the_page_of_a_run(evaluate: Evaluate, tmp_path: Pa
     assert (tmp_path / "page" / "data").is_dir()
 
 
-def test_the_digest_of_weights_covers_names_shapes_types_and_values() -> None:
-    import torch
-
-    module = colours()
-    digests = {module_sha256(module)}
-    module[2].weight.data[0, 0] += 1
-    digests.add(module_sha256(module))
-    digests.add(module_sha256(module.to(torch.bfloat16)))
-    digests.add(module_sha256(torch.nn.Sequential(*module, torch.nn.Identity())))
-    digests.add(module_sha256(torch.nn.ModuleDict({"other": module})))
-    assert len(digests) == 4  # an identity has no weights
+def test_several_processes_give_the_answers_of_one(
+    tmp_pathdef test_a_transform_is_described_by_its_code() -> None:
     assert _describe_transform(redness) == _describe_transform(redness)
     assert "0x" not in _describe_transform(redness)
     assert _describe_transform(redness) != _describe_transform(lambda image: image)
 
 
-def test_several_processes_give_the_answers_of_one(
-    tmp_path: Path, warm_python: Sequence[str], monkeypatch: pytest.MonkeyPatch
+: Path, warm_python: Sequence[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A real encoder in two processes of this machine; the stores have equal bytes."""
     monkeypatch.setattr(sys, "executable", warm_python[0])  # or each process imports the models' libraries
