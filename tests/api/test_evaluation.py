@@ -347,14 +347,14 @@ def test_a_table_a_figure_and_the_page_of_a_run(evaluate: Evaluate, tmp_path: Pa
     assert (tmp_path / "page" / "data").is_dir()
 
 
-def test_several_processes_give_the_answers_of_one(
-    tmp_pathdef test_a_transform_is_described_by_its_code() -> None:
+def test_a_transform_is_described_by_its_code() -> None:
     assert _describe_transform(redness) == _describe_transform(redness)
     assert "0x" not in _describe_transform(redness)
     assert _describe_transform(redness) != _describe_transform(lambda image: image)
 
 
-: Path, warm_python: Sequence[str], monkeypatch: pytest.MonkeyPatch
+def test_several_processes_give_the_answers_of_one(
+    tmp_path: Path, warm_python: Sequence[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A real encoder in two processes of this machine; the stores have equal bytes."""
     monkeypatch.setattr(sys, "executable", warm_python[0])  # or each process imports the models' libraries
