@@ -3,7 +3,6 @@
 import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from hashlib import sha256
 from io import StringIO
 from pathlib import Path
@@ -19,12 +18,8 @@ from eyechart.classification.answers.image_batches import make_batches
 from eyechart.classification.answers.out_of_prompt import match_exactly, out_of_prompt_kinds
 from eyechart.data.labels.class_names import load_class_names
 from eyechart.evaluation.settings import Case
-from eyechart.inference.runner.runner import Runner
-from eyechart.inference.store.entries import Store
-from eyechart.models.registry import create_model
 from eyechart.models.spec import parse_spec
 from eyechart.models.types import Usage
-from eyechart.protocol.context import Context
 from eyechart.protocol.registry import get_protocol
 from eyechart.reports.figures.registry import draw
 from eyechart.reports.runs import Runs, load
@@ -65,21 +60,6 @@ class Session:
         texts, found = self.read(said)
         indices = np.array([mapped.get(text, index) for text, index in zip(texts, found.tolist(), strict=True)])
         self.words("closed_world_plus", texts, indices, self.kinds(texts, found), model, {}, chosen)
-
-    def replayed(self, said: Sequence[str], model: str) -> None:
-        """A file of words, asked in CW and in CW+ as a benchmark asks a model."""
-        path = self.maker.root / f"{model}.csv"
-        with path.open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file).writerows([("key", "answer"), *zip(self.dataset.keys, said, strict=True)])
-        runner = Runner(Store(self.maker.root / "store"), None, 42, lambda *_: None)
-        spec = parse_spec(f"replay[path={path},of=closed_world]")
-        for protocol in ("closed_world", "closed_world_plus"):
-            choices = get_protocol(protocol).defaults()
-            get_model = cache(lambda text: create_model(parse_spec(text)))
-            context = Context(
-                runner, create_model(spec), self.dataset, NAMES, "kisel", choices, (), get_model, duplicate_names=True
-            )
-            self.records.append(self.recorded(protocol, str(spec), get_protocol(protocol).predict(context), choices))
 
     def open_world(self, found: Sequence[int], model: str = MODEL, **chosen: str) -> None:
         """Free words, of which only the class they were mapped to matters."""

@@ -79,14 +79,10 @@ def test_the_last_row_is_closed_world_with_wilsons_interval(asked):
 
 
 @pytest.mark.deep
-def test_a_repeated_closed_world_is_preferred(growing):
+def test_a_repeated_closed_world_is_preferred_and_table_7_shows_the_model_with_the_best_one(growing):
     growing.evaluations([growing.right(), growing.right({0: "a beast"})])
     assert growing.rows("T19")[-1]["A"] == "97.06"
     assert len(growing.rows("T19")) == 8
-
-
-@pytest.mark.deep
-def test_table_7_shows_the_model_with_the_best_closed_world_and_table_19_both(growing):
     for setting in SETTINGS:
         growing.multiple_choice(setting, [growing.right()] * 2, model="hf[other]")
     growing.closed_world(growing.right({0: 7, 1: 7}), model="hf[other]")

@@ -66,7 +66,7 @@ def test_a_rank_is_harder_to_leave_with_a_smaller_alpha(run):
 def test_the_order_given_does_not_matter(run):
     found = [
         boards(run({name: CHAIN[name] for name in order}, f"run{index}"))[0].rows
-        for index, order in enumerate([*permutations(CHAIN)][::5])
+        for index, order in enumerate([*permutations(CHAIN)][::9])
     ]
     assert all(rows == found[0] for rows in found)
 

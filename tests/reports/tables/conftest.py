@@ -20,7 +20,7 @@ MLLMS = (
 SHORT_AND_LONG = (MLLMS[0], MLLMS[3])  # where four names test nothing that two do not
 CLASSIFIER = "timm[eva02_large_patch14_448.mim_m38m_ft_in22k_in1k]"
 CONTRASTIVE = "open_clip[ViT-H-14-378-quickgelu,pretrained=dfn5b]"
-ENCODER, OTHER = "hf_clip[organization/contrastive-so400m]", "hf_clip[organization/contrastive-384]"
+ENCODER = "hf_clip[organization/contrastive-so400m]"
 DETECTORS = ("open_clip[ViT-B-32,pretrained=openai]", "blip2[organization/blip2-itm-vit-g]")
 SETS = ("ID", "OOD-S", "OOD-H")
 SOURCES = ("coco", "lvis", "nuscenes", "cityscapes")
@@ -80,7 +80,7 @@ def repeated(session: Any) -> Runs:
     from eyechart.classification.protocols.multiple_choice import SETTINGS
 
     made = session(name="repeated")
-    for model in MLLMS:
+    for model in SHORT_AND_LONG:
         for setting in SETTINGS:
             made.multiple_choice(setting, [made.right(), made.right({0: 7})], model=model)
         made.closed_world(made.right({2: 7}), model=model)
@@ -106,16 +106,16 @@ def answers(wrong: int, size: int = 12) -> dict[str, str]:
 
 @once
 def asked(existing: Any) -> Runs:
-    """Questions about the pairs of one data set, of four models."""
-    for number, model in enumerate(MLLMS):
+    """Questions about the pairs of one data set, of two models."""
+    for number, model in enumerate(SHORT_AND_LONG):
         existing(model, "coco", answers(4 + number), detectors="+".join(DETECTORS))
     return Runs(existing.bench.pool().groups, ())
 
 
 @once
 def detected(existing: Any) -> Runs:
-    """Questions about pairs that two and three detectors flag, of four models."""
-    for number, model in enumerate(MLLMS):
+    """Questions about pairs that two and three detectors flag, of two models."""
+    for number, model in enumerate(SHORT_AND_LONG):
         for detectors in (DETECTORS, (*DETECTORS, ENCODER)):
             existing(model, "coco", answers(2 + number), detectors="+".join(detectors))
     return Runs(existing.bench.pool().groups, ())
@@ -124,7 +124,7 @@ def detected(existing: Any) -> Runs:
 @once
 def paired(existing: Any) -> Runs:
     """Questions about image–category pairs: four data sets, thresholds, detectors, both benchmarks."""
-    for number, model in enumerate(MLLMS):
+    for number, model in enumerate(SHORT_AND_LONG):
         for source in SOURCES:
             existing(model, source, answers(4 + number), detectors="+".join(DETECTORS))
         for value in ("0.01", "0.005"):
@@ -192,17 +192,6 @@ def hard(bench: Any) -> Runs:
 
 @once
 def birds(aviary: Any) -> Runs:
-    """Birds: two encoders and four models that answer in words."""
-    for index, model in enumerate((ENCODER, OTHER, *MLLMS[:2])):
-        aviary.species(model, 1.0 + index / 2, index)
-        aviary.flat_list(model, 1.0 + index / 2, index)
-    for index, model in enumerate(MLLMS):
-        aviary.abstention(model, 0.3 + index / 10, index)
-    return Runs(aviary.pool().groups, ())
-
-
-@once
-def few_birds(aviary: Any) -> Runs:
     """Birds: an encoder and two models that answer in words."""
     for index, model in enumerate((ENCODER, *SHORT_AND_LONG)):
         aviary.species(model, 1.0 + index / 2, index)

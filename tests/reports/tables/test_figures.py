@@ -12,28 +12,13 @@ pytestmark = pytest.mark.deep
 
 lay_out = run_path(str(Path(__file__).parents[2] / "layout.py"))["lay_out"]
 ELSEWHERE = {"F7"}  # in tests/reports/annotation
-CURVES = tuple(f"realbirdid-F{number}" for number in (5, 9, 10, 17, 18))
-
-
-def is_of_birds(name: str) -> bool:
-    return name.startswith("realbirdid-") and name not in CURVES
-
-
 BY_POOL = (
     ("worded", ("F3", "F9")),
     ("classified", ("F3", "F9")),
     ("asked", ("oodbench-F9", "oodbench-F10")),
     ("detected", ("oodbench-F13",)),
     ("hard", tuple(f"oodbench-{name}" for name in ("F2", "F6", "F8", "F11", "F12", "F14", "F15", "F16"))),
-    ("few_birds", CURVES),
-    (
-        "few_birds",
-        tuple(
-            name
-            for name in figure_drawers()
-            if name.startswith("realbirdid-") and name not in {*map(names_by_number().get, CURVES)}
-        ),
-    ),
+    ("birds", tuple(name for name in figure_drawers() if name.startswith("realbirdid-"))),
 )
 
 
