@@ -41,7 +41,6 @@ def area(name: str, x: Any, y: Any) -> float:
     return float(np.trapezoid(y, x))
 
 
-@pytest.mark.deep
 def test_every_curve_is_there_under_every_list(case: Any) -> None:
     assert {*case[1]} == {(labels, name) for labels in LABELS for name in AREAS}
 

@@ -119,7 +119,6 @@ def recorded(evaluate: Any, dataset: Dataset, scores: Any, folder: Path) -> tupl
     return read_evidence(folder / record.evidence.path), folder / record.evidence.path
 
 
-@pytest.mark.deep
 def test_fifty_thousand_images_take_ten_kib_a_metric(large: Any) -> None:
     found, _ = large
     judged = sorted((proof for proof in found.metrics if proof.correct), key=lambda proof: proof.labels)

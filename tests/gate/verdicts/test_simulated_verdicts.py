@@ -136,8 +136,8 @@ def test_a_regression_has_its_power_at_the_stated_loss(count: Any, setting: Sett
 
 
 def test_a_loss_in_every_case_is_found_for_the_model_more_often_than_in_a_case(count: Any) -> None:
-    found = count(Setting(177, 0.09, 0.04, cases=3, shared=0))
-    assert found["model"]["regression"] > found["any case"]["regression"] + 0.1 * SESSIONS
+    found = count(Setting(177, 0.09, 0.04, cases=3, shared=0), sessions=80)
+    assert found["model"]["regression"] > found["any case"]["regression"] + 8
 
 
 def test_fewer_than_30_images_without_a_change_are_inconclusive(count: Any) -> None:

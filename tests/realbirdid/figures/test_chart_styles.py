@@ -16,9 +16,9 @@ NAMES = [
     for number, name in names_by_number().items()
     if number.startswith("realbirdid-") and name in figure_drawers()
 ]
-OF_ONE = ("realbirdid-F7", "realbirdid-F8")  # only who answers in words is in these
-OF_DATA = ("realbirdid-F3", "realbirdid-F13", "realbirdid-F15")  # which nobody was asked for
-MEANS = (*OF_DATA, "realbirdid-F6")  # no model has its name in these
+OF_EVERY_KIND = tuple(f"realbirdid-F{number}" for number in (4, 5, 6, 8, 11, 19))
+OF_ONE = "realbirdid-F8"  # only who answers in words is in it
+MEANS = "realbirdid-F6"  # no model has its name in it
 
 
 def test_the_figures_are_those_of_the_paper():
@@ -31,12 +31,12 @@ def texts_of(made):
     return [text.get_text() for text in (*ticks, *made.findobj(Text))]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", OF_EVERY_KIND)
 def test_a_figure_names_every_model_and_says_how_was_asked(three, figure, name):
     texts = texts_of(figure(three, name.partition("-")[2]))
-    models = ("hf[c]",) if name in OF_ONE else ("hf_clip[$x$]", "hf_clip[b]", "hf[c]")
-    assert name in MEANS or all(any(model in text for text in texts) for model in models)
-    if name not in (*OF_DATA, *OF_ONE):
+    models = ("hf[c]",) if name == OF_ONE else ("hf_clip[$x$]", "hf_clip[b]", "hf[c]")
+    assert name == MEANS or all(any(model in text for text in texts) for model in models)
+    if name != OF_ONE:
         assert_caption(name, " ".join(texts))
 
 

@@ -48,7 +48,7 @@ def test_every_table_has_rows_or_says_what_it_needs(asked):
 @pytest.mark.deep
 def test_a_figure_is_drawn_where_its_table_has_rows(asked):
     _, pool = asked
-    names = [name for name in TABLES if names_by_number().get(name) in figure_drawers()]
+    names = [name for name in {*LACKING["answerable"], *LACKING["unanswerable"]} if "-F" in name]
     assert {name: refusal(drawn, name, pool) for name in names} == {name: refusal(tables, name, pool) for name in names}
 
 

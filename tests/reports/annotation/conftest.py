@@ -298,7 +298,14 @@ class SheetDriver:
         return path
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
+def browser(browsing: dict[str, Any]) -> Iterator[Any]:
+    """The Chromium of all tests here: a new one takes longer than a sheet."""
+    with browsing["chromium"]() as found:
+        yield found
+
+
+@pytest.fixture(scope="package")
 def new_browser(browser: Any) -> Callable[[], SheetDriver]:
     """Start a browser that knows nothing yet."""
 
@@ -310,9 +317,9 @@ def new_browser(browser: Any) -> Callable[[], SheetDriver]:
     return new_browser
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def shared_browser(new_browser: Callable[[], SheetDriver]) -> SheetDriver:
-    """Return the browser that the tests of a module use one after the other: a new one takes longer than a sheet."""
+    """Return the browser that all tests here use one after the other: a new one takes longer than a sheet."""
     return new_browser()
 
 
@@ -334,6 +341,8 @@ def opened(shared_browser: SheetDriver, new_browser: Callable[[], SheetDriver]) 
         driver.close_others()
         assert driver.complaints == []
         assert {url_ for url_ in driver.requests if not url_.startswith(("data:", "blob:"))} == {url}
+        if driver is not shared_browser:
+            driver.page.context.close()
 
 
 @pytest.fixture(scope="session")

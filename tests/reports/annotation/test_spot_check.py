@@ -43,10 +43,10 @@ def test_hostile_names_do_nothing(opened: Any, world: Any) -> None:
     assert driver.page.evaluate("document.documentElement.scrollWidth") == 400
 
 
-def test_hundreds_of_pictures_are_no_burden(opened: Any, make_world: Any, shot: Any) -> None:
-    world = make_world({str(n): shot(n, (n + 300,), n + 301, n + 302) for n in range(300)})
+def test_many_pictures_are_no_burden(opened: Any, make_world: Any, shot: Any) -> None:
+    world = make_world({str(n): shot(n, (n + 300,), n + 301, n + 302) for n in range(100)})
     driver = opened(world.sheet())
-    assert driver.text("where") == "Picture 1 of 300"
+    assert driver.text("where") == "Picture 1 of 100"
     driver.page.get_by_text("All pictures").click()
-    driver.page.get_by_role("button", name="Picture 300").click()
+    driver.page.get_by_role("button", name="Picture 100").click()
     assert driver.page.evaluate("[document.images.length, picture.naturalWidth > 0]") == [1, True]

@@ -100,12 +100,11 @@ def test_answers_are_loaded_and_those_to_nothing_known_are_refused(opened: Any, 
     second.page.get_by_text("the verdict on picture 2 is maybe, expected accept, reject, unsure").wait_for()
 
 
-@pytest.mark.parametrize("width", [400, 1280])
-def test_hostile_and_wide_names_do_nothing(opened: Any, make_division: Make, width: int) -> None:
+def test_hostile_and_wide_names_do_nothing(opened: Any, make_division: Make) -> None:
     division = make_division(names=(HARM, f"{HARM} 2", f"{HARM} 3"))
     write(division, SpotCheckOptions(data=str(division.parents[1] / "data"), store=division.parent), sheet(division))
-    driver = opened(sheet(division), width=width, height=800)
+    driver = opened(sheet(division), width=400, height=800)
     assert driver.text("category").startswith(HARM)
     driver.press("a", "ArrowRight")
     assert driver.page.title() == "Is this pair out of distribution?"
-    assert driver.page.evaluate("document.documentElement.scrollWidth") == width
+    assert driver.page.evaluate("document.documentElement.scrollWidth") == 400

@@ -6,8 +6,6 @@ from io import StringIO
 import pytest
 
 from eyechart.reports.overview.write_overview import aggregate, overview_tables
-from eyechart.reports.tables.registry import tables as table
-from eyechart.reports.tables.render import RENDERERS
 
 
 @pytest.fixture
@@ -53,14 +51,3 @@ def test_the_overview_has_the_tables_that_the_run_can_fill(asked):
         assert part in titles
     for part in ("text embedding spaces", "the order of images", "by class id"):
         assert part not in titles
-
-
-@pytest.mark.deep
-def test_every_table_comes_in_every_format(asked):
-    asked.closed_world(asked.right(), images_per_request="10")
-    pool = asked.pool()
-    for name in ("T5", "T6", "T7", "T11", "T13", "T15", "T16", "T17", "T19"):
-        made = table(name, pool)
-        assert "\n| " in RENDERERS["md"](made), name
-        assert r"\toprule" in RENDERERS["tex"](made), name
-        assert len({len(row) for row in csv.reader(StringIO(RENDERERS["csv"](made)))}) == 1, name

@@ -15,6 +15,7 @@ from eyechart.data.readers.imagenet_sample import open_sample
 from eyechart.evaluation.settings import Case
 from eyechart.models.spec import parse_spec
 from eyechart.models.types import Usage
+from eyechart.reports.page import page_tables
 from eyechart.reports.page.write_page import PageOptions, write_page
 
 SURE, OTHER, WORDS = "timm[tf_efficientnet_lite0]", "conse[]", "hf[mllm]"
@@ -95,9 +96,17 @@ class Studio:
         if asked not in self.kept:
             folder = Path(self.make_run.root / str(len(self.kept)) / "page")
             usual = {"store": self.make_run.root / "store", "figures": False}
-            write_page(PageOptions(runs, **usual | wanted), folder)
+            self.write(PageOptions(runs, **usual | wanted), folder)
             self.kept[asked] = folder / "index.html"
         return self.kept[asked]
+
+    @staticmethod
+    def write(wish: PageOptions, folder: Path) -> list[str]:
+        """Write a page. One without figures has a single table: all of them take more time than the rest of it."""
+        with pytest.MonkeyPatch.context() as patch:
+            if not wish.figures:
+                patch.setattr(page_tables, "table_builders", lambda: ("label-categories",))
+            return write_page(wish, folder)
 
 
 @pytest.fixture
@@ -133,7 +142,7 @@ def truth(dataset: Any, labels: list[tuple[int, ...]]) -> Any:
 class PageDriver:
     """A tab of a browser, with all that the pages in it complained of and asked for.
 
-    Tests of a module share a tab, since a new one takes longer than a page. Each finds the tab as a new one is.
+    All tests here share a tab, since a new one takes longer than a page. Each finds the tab as a new one is.
     """
 
     page: Any
@@ -189,7 +198,14 @@ class PageDriver:
         return [str(text) for text in self.page.locator(".cards .key").all_inner_texts()]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
+def browser(browsing: dict[str, Any]) -> Iterator[Any]:
+    """The browser of all tests here: a new one takes longer than a page."""
+    with browsing["chromium"]() as found:
+        yield found
+
+
+@pytest.fixture(scope="package")
 def new_tab(browser: Any) -> Callable[[], PageDriver]:
     """Return a new tab."""
 
@@ -203,9 +219,9 @@ def new_tab(browser: Any) -> Callable[[], PageDriver]:
     return new_tab
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def shared_tab(new_tab: Callable[[], PageDriver]) -> PageDriver:
-    """Return the tab of a module's tests."""
+    """Return the tab of all tests here."""
     return new_tab()
 
 
@@ -226,3 +242,5 @@ def opened(shared_tab: PageDriver, new_tab: Callable[[], PageDriver]) -> Iterato
     yield opened
     for driver in drivers:
         driver.close()
+        if driver is not shared_tab:
+            driver.page.context.close()

@@ -17,7 +17,7 @@ from eyechart.data.splits.open_split import list_splits, open_split
 from eyechart.errors import ReportError
 from eyechart.evaluation.settings import Case
 from eyechart.models.spec import parse_spec
-from eyechart.reports.page.write_page import PageOptions, write_page
+from eyechart.reports.page.write_page import PageOptions
 from eyechart.results.records import Records, encode, read_run
 
 NAMES = ("Abyssinian", "beagle", "pug <b>")
@@ -55,12 +55,12 @@ def run(make_run: Any, pets: Path) -> Callable[..., Path]:
 
 
 @pytest.fixture
-def page(tmp_path: Path) -> Callable[..., tuple[Any, Path]]:
+def page(tmp_path: Path, studio: Any) -> Callable[..., tuple[Any, Path]]:
     """Write the page of some runs and return its index and its folder."""
 
     def page(*runs: Path, **wanted: Any) -> tuple[Any, Path]:
         folder = tmp_path / "page"
-        write_page(PageOptions(runs, **{"store": tmp_path / "store", "figures": False} | wanted), folder)
+        studio.write(PageOptions(runs, **{"store": tmp_path / "store", "figures": False} | wanted), folder)
         return chunk(folder, "index"), folder
 
     return page

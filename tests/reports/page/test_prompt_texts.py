@@ -12,13 +12,10 @@ from eyechart.results.records import read_run
 pytestmark = pytest.mark.deep
 
 
-@pytest.mark.parametrize("answer", ["name", "constrained"])
-def test_the_prompt_lists_the_class_names_that_were_asked_for(
-    studio: Any, copied: Any, opened: Any, answer: str
-) -> None:
+def test_the_prompt_lists_the_class_names_that_were_asked_for(studio: Any, copied: Any, opened: Any) -> None:
     names, prompt = load_class_names("kisel"), get_prompt("closed_world")
     settings = {"prompt": f"closed_world ({prompt.sha256[:8]})", "names": f"kisel ({names.sha256[:8]})"}
-    settings |= {"answer": answer}
+    settings |= {"answer": "constrained"}
     run = copied(studio.run())
     records = tuple(replace(record, variant=record.variant | settings) for record in read_run(run).records)
     hash_ = f"#/samples/imagenet/sample?at={studio.keys[0]}&model=hf%5Bmllm%5D%2C+CW"
