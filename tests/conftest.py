@@ -71,7 +71,6 @@ TOGETHER = {  # how files begin that share what takes long to make
     "a Ray cluster": (
         "tests/plugins/faults/test_cluster_pool",
         "tests/plugins/faults/test_pools",
-        "tests/plugins/test_remote_data",
     ),
 }
 

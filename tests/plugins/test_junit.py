@@ -11,11 +11,8 @@ ACC = ("acc1", "all")
 OWN = "def pytest_runtest_setup(item):\n    item.user_properties.append(('owner', {'eyechart': 'me'}))\n"
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "workers"])
-def test_junit_has_the_main_numbers_of_every_case(world: Any, workers: tuple[str, ...]) -> None:
-    world.passes("--junitxml=junit.xml", *workers)
-    found = {each["eyechart.case"]: each for each in properties(world.folder / "junit.xml").values()}
-    assert len(found) == len(world.records) == 4
+def assert_has_main_numbers(world: Any, found: dict[str, dict[str, str]]) -> None:
+    """Every record has its accuracy in the file."""
     for record in world.records:
         told, (number,) = found[record["case"]], [m for m in record["metrics"] if (m["name"], m["subset"]) == ACC]
         assert float(told["eyechart.acc1[ImGT]"]) == number["value"]
@@ -23,20 +20,22 @@ def test_junit_has_the_main_numbers_of_every_case(world: Any, workers: tuple[str
         assert told["eyechart.acc1[ImGT].n"] == str(number["n"])
 
 
-def test_no_property_is_a_whole_record(serial: Any) -> None:
-    (one, *_) = properties(serial.folder / "junit.xml").values()
+def test_junit_has_the_main_numbers_of_every_case_and_no_whole_record(serial: Any) -> None:
+    found = {each["eyechart.case"]: each for each in properties(serial.folder / "junit.xml").values()}
+    assert len(found) == len(serial.records) == 4
+    assert_has_main_numbers(serial, found)
+    (one, *_) = found.values()
     assert {"eyechart.protocol", "eyechart.images", "eyechart.errors", "eyechart.weights", "eyechart.data"} <= {*one}
     assert all(len(value) <= 64 and "{" not in value for value in one.values())
 
 
-def test_a_users_own_properties_stay(world: Any) -> None:
-    world.passes("--junitxml=junit.xml", world.plugin(OWN))
-    assert {each["owner"] for each in properties(world.folder / "junit.xml").values()} == {"{'eyechart': 'me'}"}
-
-
-def test_a_case_with_errors_has_its_numbers_too(world: Any) -> None:
+def test_with_workers_failed_cases_have_their_numbers_and_a_users_own_properties_stay(world: Any) -> None:
     replayed(world)
     lines = (world.folder / "a.csv").read_text().splitlines()
-    (world.folder / "a.csv").write_text("\n".join([*lines[:-1], lines[-1].rpartition(",")[0] + ",??", ""]))
-    world.run("--junitxml=junit.xml")
-    assert all("eyechart.acc1[ImGT]" in each for each in properties(world.folder / "junit.xml").values())
+    (world.folder / "a.csv").write_text("\n".join([*lines[:-1], ""]))
+    world.run("--junitxml=junit.xml", "-n2", world.plugin(OWN))
+    found = {each["eyechart.case"]: each for each in properties(world.folder / "junit.xml").values()}
+    assert len(found) == len(world.records) == 2
+    assert sorted(each["eyechart.errors"] for each in found.values()) == ["0", "1"]
+    assert_has_main_numbers(world, found)
+    assert {each["owner"] for each in found.values()} == {"{'eyechart': 'me'}"}

@@ -28,7 +28,7 @@ def pytest_sessionfinish():
     ],
 )
 def test_the_default_models_need_no_network(world: Any, cases: str, protocols: list[str]) -> None:
-    arguments = ["-k", cases, "--eye-offline", "--eye-limit=6", "-s", world.plugin(REFUSED)]
+    arguments = ["-k", cases, "--eye-offline", "--eye-limit=2", "--eye-templates=1", "-s", world.plugin(REFUSED)]
     result = world.call("--pyargs", "eyechart.benchmarks", *arguments)
     result.assert_outcomes(passed=len(protocols), deselected=result.parseoutcomes()["deselected"])
     result.stdout.fnmatch_lines(["*OFFLINE 1"])

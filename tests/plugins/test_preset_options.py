@@ -1,9 +1,10 @@
 """A preset sets options of the suite for single protocols; the command line replaces them, and errors are sentences."""
 
-import re
 from typing import Any
 
 import pytest
+
+from eyechart.plugins.settings import describe_ineffective_options, get_settings, read_suite_options
 
 pytestmark = pytest.mark.deep
 
@@ -33,16 +34,19 @@ def test_a_preset_limits_one_protocol(mine: Any) -> None:
     assert variants["zero_shot"]["templates"].startswith("1")
 
 
-def test_the_command_line_replaces_the_limit_of_a_preset(mine: Any) -> None:
-    mine.passes(*mine.usual, "--eye-preset=mine.toml", "--eye-limit=3")
-    assert facts(mine) == {"zero_shot": (3, 3), "supervised": (3, 3)}
+def test_the_command_line_replaces_the_limit_of_a_preset(pytester: pytest.Pytester) -> None:
+    (pytester.path / "mine.toml").write_text(MINE, encoding="utf-8")
+    preset = "--eye-preset=mine.toml"
+    assert read_suite_options(pytester.parseconfig(preset))["zero_shot"]["limit"] == "2"
+    replaced = pytester.parseconfig(preset, "--eye-limit=3")
+    assert "limit" not in read_suite_options(replaced)["zero_shot"]
+    assert get_settings(replaced).limit == 3
 
 
-@pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["one process", "workers"])
-def test_what_a_preset_leaves_out_is_not_run_and_is_printed(world: Any, workers: tuple[str, ...]) -> None:
+def test_what_a_preset_leaves_out_is_not_run_and_is_printed(world: Any) -> None:
     part = 'whole = "packaged"\n[zero_shot]\nleave_out = ["imagenet/tiny"]\n[supervised]\nleave_out = ["pets/test"]\n'
     (world.folder / "part.toml").write_text(part, encoding="utf-8")
-    result = world.passes(*world.usual, "--eye-preset=part.toml", *workers)
+    result = world.passes(*world.usual, "--eye-preset=part.toml", "-n2")
     assert {(record["protocol"], record["split"]) for record in world.records} == {
         ("zero_shot", "tiny2"),
         ("supervised", "tiny"),
@@ -52,16 +56,20 @@ def test_what_a_preset_leaves_out_is_not_run_and_is_printed(world: Any, workers:
     assert f"the preset part.toml has {left_out}" in result.outlines
 
 
-def test_a_preset_sets_options_of_the_models_that_have_them(world: Any) -> None:
-    (world.folder / "mine.toml").write_text('[model]\ndtype = "bfloat16"\n', encoding="utf-8")
-    models = ("--eye-model=hf[toybox-mllm]", "--eye-model=mine=hf[toybox-mllm,dtype=float16]", "--eye-model=conse[]")
-    listed = ("--collect-only", "-q", "-k", "toybox/sample-cutouts/ and (test_posterior or test_zero_shot)")
-    result = world.call("--pyargs", "eyechart.benchmarks", *models, *listed, "--eye-preset=mine.toml")
-    assert "test_posterior[toybox/sample-cutouts/hf[toybox-mllm,dtype=bfloat16]]" in result.stdout.str()
-    assert "test_posterior[toybox/sample-cutouts/mine]" in result.stdout.str()
-    assert "test_zero_shot[toybox/sample-cutouts/conse[dtype=bfloat16]]" in result.stdout.str()
-    said = world.passes(*world.usual, "--eye-preset=mine.toml").stdout.str()
-    assert re.search(r"the preset mine.toml sets dtype=bfloat16, an option that tiny.* do not have", said)
+def test_a_preset_sets_options_of_the_models_that_have_them(pytester: pytest.Pytester) -> None:
+    (pytester.path / "mine.toml").write_text('[model]\ndtype = "bfloat16"\n', encoding="utf-8")
+    models = ("hf[toybox-mllm]", "mine=hf[toybox-mllm,dtype=float16]", "conse[]", "replay[path=a.csv]")
+    config = pytester.parseconfig("--eye-preset=mine.toml", *(f"--eye-model={model}" for model in models))
+    assert [(model.name, model.options.get("dtype")) for model in get_settings(config).models] == [
+        ("hf[toybox-mllm,dtype=bfloat16]", "bfloat16"),
+        ("mine", "float16"),
+        ("conse[dtype=bfloat16]", "bfloat16"),
+        ("replay[path=a.csv]", None),
+    ]
+    (line,) = describe_ineffective_options(config)
+    assert line == (
+        "eyechart: the preset mine.toml sets dtype=bfloat16, an option that replay[path=a.csv] does not have"
+    )
 
 
 @pytest.mark.parametrize(
@@ -75,9 +83,11 @@ def test_a_preset_sets_options_of_the_models_that_have_them(world: Any) -> None:
         ('include = ["papers"]\n', (), "did you mean paper"),
     ],
 )
-def test_a_preset_that_cannot_be_used_is_refused(world: Any, text: str, more: tuple[str, ...], sentence: str) -> None:
-    (world.folder / "mine.toml").write_text(text, encoding="utf-8")
-    result = world.call(*world.usual, "--eye-preset=mine.toml", *more)
+def test_a_preset_that_cannot_be_used_is_refused(
+    pytester: pytest.Pytester, text: str, more: tuple[str, ...], sentence: str
+) -> None:
+    (pytester.path / "mine.toml").write_text(text, encoding="utf-8")
+    result = pytester.runpytest_inprocess("--pyargs", "eyechart.benchmarks", "--eye-preset=mine.toml", *more)
     said = "\n".join([*result.outlines, *result.errlines])
     assert result.ret == pytest.ExitCode.USAGE_ERROR, said
     assert sentence in said

@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import struct
 import termios
 from collections.abc import Callable, Iterator
@@ -81,13 +82,10 @@ def screen(world: Any) -> Iterator[Callable[..., Screen]]:
         os.close(one.master)
 
 
-@pytest.mark.parametrize("workers", ["0", "2"])
 @pytest.mark.deep
-def test_a_terminal_shows_the_questions_while_they_are_asked(
-    world: Any, screen: Callable[..., Screen], workers: str
-) -> None:
+def test_a_terminal_shows_the_questions_while_they_are_asked(world: Any, screen: Callable[..., Screen]) -> None:
     world.order("tiny", batch=3, do="hold")
-    shown = screen("-n", workers)
+    shown = screen("-n2")
     shown.read(until=lambda said: "/tiny[]:" in said and "/18 " in said)
     (world.folder / "go").touch()
     said = shown.read()
@@ -99,10 +97,9 @@ def test_a_terminal_shows_the_questions_while_they_are_asked(
     assert any(re.match(r"\d/4 cases.* \| ", line) for line in lines)  # another worker may have finished its cases
 
 
-@pytest.mark.parametrize("workers", ["0", "2"])
 @pytest.mark.deep
-def test_a_file_gets_no_line_before_a_silence(world: Any, workers: str) -> None:
-    said = world.passes("-n", workers, world.plugin(NEVER)).stdout.str()
+def test_a_file_gets_no_line_before_a_silence(world: Any) -> None:
+    said = world.passes(world.plugin(NEVER)).stdout.str()
     assert "images" not in said
     assert "\x1b" not in said
     assert not (world.latest / ".progress").exists()
@@ -122,8 +119,8 @@ def test_a_file_gets_whole_lines_now_and_then(world: Any) -> None:
 
 
 @pytest.mark.deep
-def test_stored_answers_are_counted_and_set_no_pace(world: Any) -> None:
-    world.passes()
+def test_stored_answers_are_counted_and_set_no_pace(world: Any, serial: Any) -> None:
+    shutil.copytree(serial.folder / ".eyechart" / "store", world.folder / ".eyechart" / "store")
     world.models = (*world.models, "tiny[weights=1]")
     said = world.passes(world.plugin(OFTEN)).stdout.str()
     heads = [line.partition(" | ")[0] for line in said.splitlines() if " cases" in line]
@@ -133,13 +130,10 @@ def test_stored_answers_are_counted_and_set_no_pace(world: Any) -> None:
     assert [head for head in heads if head.startswith("5/6 cases, ")]
 
 
-@pytest.mark.parametrize("workers", ["0", "2"])
 @pytest.mark.deep
-def test_a_file_is_not_silent_while_tests_are_collected_models_compute_and_results_are_written(
-    world: Any, workers: str
-) -> None:
+def test_a_file_is_not_silent_while_tests_are_collected_models_compute_and_results_are_written(world: Any) -> None:
     world.order("tiny", batch=3, do="hold")
-    with world.start(*world.usual, "-n", workers, world.plugin(SOON + SLOW), python=world.fast) as run:
+    with world.start(*world.usual, "-n2", world.plugin(SOON + SLOW), python=world.fast) as run:
         lines, said = [], ""
         while len(lines) < 3 and (line := run.stdout.readline()):
             said += line
@@ -152,12 +146,11 @@ def test_a_file_is_not_silent_while_tests_are_collected_models_compute_and_resul
     assert re.search(r"4/4 cases, compares and records \[\d\d:\d\d\]", rest)
 
 
-@pytest.mark.parametrize("workers", ["0", "2"])
 @pytest.mark.deep
-def test_other_tests_have_no_progress_where_an_ini_file_has_an_option(world: Any, workers: str) -> None:
+def test_other_tests_have_no_progress_where_an_ini_file_has_an_option(world: Any) -> None:
     (world.folder / "pytest.ini").write_text("[pytest]\neye_out = runs\n")
     (world.folder / "test_plain.py").write_text("def test_plain():\n    pass\n")
-    said = world.call("test_plain.py", "-n", workers, world.plugin(OFTEN + SLOW)).stdout.str()
+    said = world.call("test_plain.py", world.plugin(OFTEN + SLOW)).stdout.str()
     assert "1 passed" in said
     assert "collects the tests" not in said
 

@@ -1,7 +1,6 @@
 """`pytest -k realbirdid` with two wordings a level: packaged birds, two encoders and a small model, each asked once."""
 
 import csv
-import re
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
@@ -19,7 +18,7 @@ pytestmark = pytest.mark.deep
 
 ENCODERS, MLLM = ("open_clip[toybox-clip]", "conse[]"), "hf[toybox-mllm]"
 SPLITS, TOY = ("sample", "sample-drawn"), "realbirdid/sample-drawn"
-FEW = ("--eye-set=abstention.prompt_set=wordings.toml", "--eye-limit=30")
+FEW = ("--eye-set=abstention.prompt_set=wordings.toml", "--eye-limit=12")
 WORDINGS = """
 plain = ["What species of bird is in this image?", "Which bird is this?"]
 warned = ["What species is it? It may be impossible to tell; then say why.", "Name this bird, or say why not."]
@@ -126,18 +125,10 @@ def test_who_is_alone_on_a_list_is_certain(scored: tuple[dict[str, Any], list[di
 
 
 def test_a_second_run_asks_nothing_and_writes_the_same(asked: Any) -> None:
-    asked.installed("realbirdid", *FEW)
+    asked.installed(TOY, *FEW)
     assert asked.session["run"]["loads"] == 0
-    assert asked.records == asked.first
-    assert asked.files == asked.written
-
-
-def test_two_workers_write_the_same(asked: Any, world: Any) -> None:
-    (world.folder / "wordings.toml").write_text(WORDINGS)
-    world.installed(f"{TOY} and not conse", "-n2", *FEW)
-    wanted = [one for one in asked.first if one["split"] == "sample-drawn" and "conse" not in one["case"]]
-    assert world.records == wanted
-    assert world.files.items() <= asked.written.items()
+    assert asked.records == [record for record in asked.first if record["split"] == "sample-drawn"]
+    assert asked.files.items() <= asked.written.items()
 
 
 def test_common_names_are_another_question(asked: Any) -> None:
@@ -149,9 +140,6 @@ def test_common_names_are_another_question(asked: Any) -> None:
 
 
 def test_a_folder_of_ones_own_is_a_split(world: Any, birds: Path) -> None:
-    said = world.installed("realbirdid/drawn/ and species", "--collect-only", "-q", f"--eye-data={birds}")
-    found = re.findall(r"::test_species\[realbirdid/drawn/(.*)\]$", said, re.MULTILINE)
-    assert sorted(found) == sorted((*ENCODERS, MLLM))
     world.installed("realbirdid/drawn/open_clip and species", f"--eye-data={birds}", FEW[1])
     assert [record["case"] for record in world.records] == [f"realbirdid/drawn/{ENCODERS[0]}"]
 

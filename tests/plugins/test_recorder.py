@@ -49,7 +49,7 @@ def test_the_schema_describes_what_a_session_writes(serial: Any) -> None:
         record.validate(json.loads(line))
 
 
-def test_the_commit_of_the_project_is_that_before_the_session(world: Any) -> None:
+def test_a_run_has_the_commit_before_the_session_and_latest_points_at_it(world: Any) -> None:
     def git(*arguments: str) -> str:
         who = ("-c", "user.name=a", "-c", "user.email=a@b")
         command = ("git", "-C", str(world.folder), *who, *arguments)
@@ -60,11 +60,12 @@ def test_the_commit_of_the_project_is_that_before_the_session(world: Any) -> Non
     git("add", "notes.txt")
     git("commit", "-qm", "one")
     world.models = ("tinyclass[]",)
-    world.passes()
-    assert world.session["run"]["git_commit"] == git("rev-parse", "HEAD")
-    (world.folder / "notes.txt").write_text("two")
-    world.passes()
-    assert world.session["run"]["git_commit"] == git("rev-parse", "HEAD") + "-dirty"
+    for text, state in (("one", ""), ("two", "-dirty")):
+        (world.folder / "notes.txt").write_text(text)
+        world.passes()
+        assert world.session["run"]["git_commit"] == git("rev-parse", "HEAD") + state
+        runs = sorted(path.name for path in world.latest.parent.iterdir() if not path.is_symlink())
+        assert world.latest.readlink().name == runs[-1]
 
 
 def test_the_files_of_a_record_are_those_it_names(serial: Any) -> None:
@@ -77,15 +78,6 @@ def test_records_are_written_as_they_come(serial: Any) -> None:
     assert (serial.folder / "lengths").read_text().split() == ["1", "2", "3", "4"]
     lines = (serial.latest / "records.jsonl").read_text().splitlines()
     assert sorted(map(json.loads, lines), key=lambda record: record["case"]) == serial.session["records"]
-
-
-def test_latest_points_at_the_last_run(serial: Any, world: Any) -> None:
-    assert (serial.latest).is_symlink()
-    world.models = ("tinyclass[]",)
-    for _ in range(2):
-        world.passes()
-        runs = sorted(path.name for path in world.latest.parent.iterdir() if not path.is_symlink())
-        assert world.latest.readlink().name == runs[-1]
 
 
 def test_reports_carry_plain_values(serial: Any) -> None:
@@ -108,10 +100,3 @@ def test_the_summary_has_a_line_for_every_case_and_label_set(serial: Any) -> Non
             "the page: eyechart page reports/runs/*",
         ]
     )
-
-
-def test_a_session_without_cases_says_nothing(world: Any) -> None:
-    (world.folder / "test_other.py").write_text("def test_other(): pass")
-    result = world.call("test_other.py")
-    assert "= eyechart =" not in result.stdout.str()
-    assert {path.name for path in world.folder.iterdir()} <= {"test_other.py", ".pytest_cache", "__pycache__"}

@@ -29,35 +29,22 @@ def shards(tmp_path_factory: pytest.TempPathFactory, picture_root: Path) -> Path
     return root
 
 
-@pytest.fixture(scope="module")
-def local(new_world: Callable[[], Any], shards: Path) -> Any:
-    """A world after a run about the shards in their folder."""
-    world = new_world()
-    world.models, world.data = (MODEL,), shards
-    world.passes()
-    return world
-
-
-def test_processes_read_ranges_and_the_store_is_that_of_a_folder(world: Any, local: Any, shards: Path) -> None:
+def test_processes_read_ranges_and_the_store_is_that_of_a_folder(
+    world: Any, new_world: Callable[[], Any], shards: Path
+) -> None:
+    local = new_world()
+    local.models, local.data = (MODEL,), shards
+    local.passes()
     world.models = (MODEL,)
     with serve(shards) as server:
         world.passes(f"--eye-data={server.url}", "--eye-devices=2")
         assert any(path.endswith(".tar") for path, *_ in server.ranges)
         assert world.store == local.store
         assert {record["data"]["root"] for record in world.records} == {server.url}
-        asked = world.asked
-        world.passes(f"--eye-data={server.url}")
-        assert world.asked == asked
 
 
-def test_actors_read_ranges(world: Any, on_cluster: str, local: Any, shards: Path) -> None:
-    world.models = (MODEL,)
-    with serve(shards) as server:
-        world.passes(f"--eye-data={server.url}", on_cluster, "--eye-ray-actors=2")
-    assert world.store == local.store
-
-
-def test_offline_no_connection_is_opened(world: Any) -> None:
-    result = world.run("--eye-data=http://127.0.0.1:9/data", "--eye-offline")
+def test_offline_no_connection_is_opened(pytester: pytest.Pytester) -> None:
+    url = "http://127.0.0.1:9/data"
+    result = pytester.runpytest_inprocess("--pyargs", "eyechart.benchmarks", f"--eye-data={url}", "--eye-offline")
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["*http://127.0.0.1:9/data is no local folder, and offline mode opens no connection*"])
+    result.stderr.fnmatch_lines([f"*{url} is no local folder, and offline mode opens no connection*"])

@@ -1,6 +1,5 @@
 """`--eye-remote` copies answers from a store at a URL, after a check of their digests; the rest is asked."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from runpy import run_path
 from typing import Any
@@ -22,25 +21,16 @@ def pushed(serial: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(params=["file", "http"])
-def url(request: pytest.FixtureRequest, pushed: Path) -> Iterator[str]:
-    """The URL of the store: a folder, or a server."""
-    if request.param == "file":
-        yield f"file://{pushed}"
-        return
+def test_nothing_is_asked_that_the_remote_store_has(world: Any, serial: Any, pushed: Path) -> None:
     with serve(pushed) as server:
-        yield server.url
-
-
-def test_nothing_is_asked_that_the_remote_store_has(world: Any, serial: Any, url: str) -> None:
-    world.passes(f"--eye-remote={url}")
+        world.passes(f"--eye-remote={server.url}")
     assert (world.asked, world.loads) == (0, [])
     assert world.store == serial.store
     assert world.records == serial.records
 
 
-def test_stored_answers_are_scored_from_a_url_alone(world: Any, serial: Any, url: str) -> None:
-    world.passes("--eye-stored", f"--eye-remote={url}")
+def test_stored_answers_are_scored_from_a_url_alone(world: Any, serial: Any, pushed: Path) -> None:
+    world.passes("--eye-stored", f"--eye-remote=file://{pushed}")
     assert world.records == serial.records
 
 
@@ -79,14 +69,18 @@ def test_damaged_answers_are_refused(world: Any, pushed: Path, tmp_path: Path) -
         (("--eye-remote=http://127.0.0.1:9/a", "--eye-offline"), "offline mode opens no connection"),
     ],
 )
-def test_urls_that_cannot_be_used_are_refused(world: Any, options: tuple[str, ...], sentence: str) -> None:
-    result = world.run(*options)
+def test_urls_that_cannot_be_used_are_refused(
+    pytester: pytest.Pytester, options: tuple[str, ...], sentence: str
+) -> None:
+    result = pytester.runpytest_inprocess("--pyargs", "eyechart.benchmarks", *options)
+    said = "\n".join([*result.outlines, *result.errlines])
     assert result.ret == 4
-    assert f"--eye-remote: {options[0].partition('=')[2]}" in result.stderr.str()
-    assert sentence in result.stderr.str()
+    assert f"--eye-remote: {options[0].partition('=')[2]}" in said
+    assert sentence in said
 
 
 def test_a_server_that_is_gone_ends_the_case_with_a_sentence(world: Any) -> None:
-    result = world.run("--eye-remote=http://127.0.0.1:9/a")
+    world.models = ("tiny[]",)
+    result = world.run("-k", "imagenet/tiny2", "--eye-remote=http://127.0.0.1:9/a")
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*The store at http://127.0.0.1:9/a cannot be read (*leave out --eye-remote.*"])

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from eyechart.plugins.tracking import read_trackers
 from eyechart.tracking.log_runs import COLUMNS
 
 pytestmark = pytest.mark.deep
@@ -49,11 +50,12 @@ def runs_of(world: Any, monkeypatch: pytest.MonkeyPatch, project: str = "eyechar
     return {str(run.info.run_name): run for run in runs}
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "workers"])
-def test_each_model_of_a_session_is_a_run(
-    tracked: Any, monkeypatch: pytest.MonkeyPatch, workers: tuple[str, ...]
+def test_each_model_of_a_session_is_a_run_and_offline_no_connection_is_opened(
+    tracked: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    result = tracked.passes("--eye-track=mlflow:pets", *workers)
+    result = tracked.passes("--eye-track=mlflow:pets,wandb", "--eye-offline", "-n2", tracked.plugin(REFUSED))
+    result.stdout.fnmatch_lines(["tracked: wandb has 2 models: wandb sync *"])
+    assert not (tracked.folder / "connected").exists()
     result.stdout.fnmatch_lines(["tracked: mlflow:pets has 2 models: *mlruns, experiment *"])
     runs = runs_of(tracked, monkeypatch, "pets")
     assert {*runs} == {"tiny[]", "tinyclass[]"}
@@ -91,12 +93,6 @@ def test_a_failing_tracker_is_a_warning(tracked: Any) -> None:
     assert len(tracked.records) == 4
 
 
-def test_no_connection_is_opened_offline(tracked: Any) -> None:
-    result = tracked.passes("--eye-track=mlflow,wandb", "--eye-offline", tracked.plugin(REFUSED))
-    result.stdout.fnmatch_lines(["tracked: wandb has 2 models: wandb sync *"])
-    assert not (tracked.folder / "connected").exists()
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -105,18 +101,19 @@ def test_no_connection_is_opened_offline(tracked: Any) -> None:
         (("--eye-track=mlflow", "--eye-answer"), "*--eye-answer only stores answers. Leave out --eye-track."),
     ],
 )
-def test_what_cannot_be_tracked_is_refused_at_once(tracked: Any, arguments: tuple[str, ...], message: str) -> None:
-    tracked.environment["MLFLOW_TRACKING_URI"] = "https://tracker.invalid"
-    result = tracked.run(*arguments)
+def test_what_cannot_be_tracked_is_refused_at_once(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], message: str
+) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "https://tracker.invalid")
+    result = pytester.runpytest_inprocess("--pyargs", "eyechart.benchmarks", *arguments)
     assert result.ret == 4
     result.stderr.fnmatch_lines([message])
-    assert tracked.asked == 0
 
 
-def test_a_tracker_of_the_ini_file_has_no_effect_on_answers_alone(tracked: Any) -> None:
-    (tracked.folder / "pytest.ini").write_text("[pytest]\neye_track =\n    mlflow\n")
-    tracked.passes("--eye-answer")
-    assert not (tracked.folder / "mlruns").exists()
+def test_a_tracker_of_the_ini_file_has_no_effect_on_answers_alone(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\neye_track =\n    mlflow\n")
+    assert [str(target) for target in read_trackers(pytester.parseconfig())] == ["mlflow"]
+    assert read_trackers(pytester.parseconfig("--eye-answer")) == ()
 
 
 def test_an_interrupted_session_names_the_command(tracked: Any) -> None:

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -35,14 +34,19 @@ def trackio_folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Trackio in a folder of its own, with its own Pillow: it refuses Pillow 13, which vLLM requires."""
     if find_spec("trackio"):
         return ""
+
+    def install(*arguments: str) -> None:
+        command = [sys.executable, "-m", "pip", "install", "--quiet", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+        if done.returncode:
+            pytest.skip(f"trackio cannot be installed: {done.stderr.strip()[-300:]}")
+
     folder = tmp_path_factory.mktemp("trackio")
-    constraint = folder / "constraint.txt"
-    constraint.write_text(f"numpy=={version('numpy')}\n", encoding="utf-8")  # which scipy here was built for
-    command = [sys.executable, "-m", "pip", "install", "--no-compile", "--target", str(folder)]
-    command += ["--constraint", str(constraint)]
-    done = subprocess.run([*command, "trackio"], capture_output=True, text=True, timeout=300, check=False)
-    if done.returncode:
-        pytest.skip(f"trackio cannot be installed: {done.stderr.strip()[-300:]}")
+    report = folder / "report.json"
+    install("--dry-run", "--report", str(report), "trackio")  # says what is missing here
+    missing = [each["metadata"] for each in json.loads(report.read_bytes())["install"]]
+    pins = [f"{package['name']}=={package['version']}" for package in missing]
+    install("--no-compile", "--no-deps", "--target", str(folder), *pins)
     return str(folder)
 
 
