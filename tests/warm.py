@@ -76,8 +76,15 @@ TORCH = "import torch"
 RAY = "import ray._private.node"
 VLLM = """
 from vllm import LLM
+import eyechart.models.vllm.generator
+import transformers.models.clip.image_processing_clip
+import transformers.models.qwen3.modeling_qwen3
+import vllm.distributed.elastic_ep.elastic_execute
 import vllm.entrypoints.openai.api_server
+import vllm.model_executor.layers.quantization.online.base
 import vllm.model_executor.models.transformers.multimodal
+import vllm.v1.attention.backends.cpu_attn
+import vllm.v1.core.sched.scheduler
 import vllm.v1.engine.core
 import vllm.v1.executor.multiproc_executor
 import vllm.v1.worker.cpu_worker

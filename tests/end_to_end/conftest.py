@@ -3,7 +3,7 @@
 import csv
 import json
 import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from functools import cache
@@ -138,67 +138,3 @@ def made(bench: Bench) -> Callable[[str], Sequence[Table]]:
 def table(made: Callable[[str], Sequence[Table]]) -> Callable[[str], Rows]:
     """A table of all runs as the rows of its csv."""
     return cache(lambda name: list(csv.DictReader(StringIO(to_csv(made(name))))))
-
-
-VLLM = "vllm[toybox-mllm]"
-CLASSES = "toybox/sample-cutouts/ and (mcq or closed_world or open_world or multiple_choice or posterior)"
-FEW = ("--eye-limit=6", "-k", f"realbirdid/sample-drawn/ or {CLASSES}")
-PAIRS = "sample-coco/ and (existence or progression)"
-MORE = ("--eye-limit=6", "-k", f"({PAIRS}) or (sample-cutouts/vllm and closed_world and not plus)")
-ORDERS = ("prompt_order=all", "structured_output=enforced", "images_per_request=1,3")
-PROMPTS = """
-naive = ["What species of bird is in this image?", "Tell me the species of this bird."]
-unanswerable = ["Name its species; some pictures do not show enough.", "Which bird? There may be no way to tell."]
-refuse = ["What species is it? If unsure, refuse and say why.", "Which bird? Rather decline than guess."]
-"""
-TWO_SESSIONS = """
-import json, sys
-import pytest
-for arguments in json.loads(sys.argv[1]):
-    if status := pytest.main(arguments):
-        sys.exit(int(status))
-"""
-
-
-@dataclass(frozen=True)
-class EngineRuns:
-    """Runs of one model through transformers and through vLLM: birds and classes, then pairs and orders of prompts.
-
-    `records` has one record of each engine and protocol, `orders` those of closed world in several orders.
-    """
-
-    folder: Path
-    records: Mapping[tuple[str, str], Record]
-    orders: Sequence[Record]
-    printed: str
-
-    def rows(self, model: str, protocol: str, artifact: str = "predictions") -> Rows:
-        """Return the rows of a file of a case: its sample table, or an artifact."""
-        return Bench.lines(self.records[model, protocol], artifact)
-
-    def report(self, *arguments: str) -> str:
-        """Return the output of a command of the reports on the first run."""
-        out, aside = StringIO(), StringIO()
-        with redirect_stdout(out), redirect_stderr(aside):
-            assert main([*arguments[:2], str(self.folder), *arguments[2:]]) == 0, aside.getvalue()
-        return out.getvalue()
-
-
-@pytest.fixture(scope="session")
-def engine_runs(tmp_path_factory: pytest.TempPathFactory, warm_vllm: Sequence[str]) -> EngineRuns:
-    """Run both engines, one after the other, in two sessions of one process."""
-    folder = tmp_path_factory.mktemp("engines")
-    (folder / "mine.toml").write_text(PROMPTS)
-    usual = ["--pyargs", "eyechart.benchmarks", "--eye-offline", "-p", "no:cacheprovider"]
-    usual += [f"--eye-model={MLLM}", f"--eye-model={VLLM}"]
-    settings = ["--eye-set=abstention.prompt_set=mine.toml", "--eye-set=multiple_choice.epochs=2"]
-    orders = [f"--eye-set=closed_world.{setting}" for setting in ORDERS]
-    sessions = [[*usual, *FEW, "--eye-out=few", *settings], [*usual, *MORE, "--eye-out=more", *orders]]
-    done = subprocess.run([*warm_vllm, "-c", TWO_SESSIONS, json.dumps(sessions)], cwd=folder,
-                          capture_output=True, encoding="utf-8", timeout=900, check=False)  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    few, more = (list(case_records(folder / name / "latest")) for name in ("few", "more"))
-    ordered = [record for record in more if record["protocol"] == "closed_world"]
-    others = [record for record in more if record not in ordered]
-    records = {(each["model"]["spec"], each["protocol"]): each for each in (*few, *others)}
-    return EngineRuns(folder / "few" / "latest", records, ordered, done.stdout)

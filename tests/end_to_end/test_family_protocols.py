@@ -1,8 +1,7 @@
 """Tiny models of unlike families through the protocols: a column of docs/families.md.
 
-How each family answers and scores: models/hf/test_families. What vLLM answers and scores is compared family by family
-in test_vllm_families, and protocol by protocol with the packaged model in test_vllm_words, test_vllm_pairs and
-test_vllm_birds.
+How each family answers and scores: models/hf/test_families. What vLLM answers and scores is compared for families in
+test_vllm_families, and for protocols, with the packaged model, in test_vllm_protocols.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -37,7 +37,7 @@ pytestmark = pytest.mark.deep
 TOKENS = 24
 TOP = 20  # tokens a position, the most that OpenAI's API returns
 ROOM = 1024
-REQUESTS, LEAST = 100, 99
+REQUESTS, LEAST = 30, 29
 TEXTS = [Request((f"Someone wrote: {said}. Which is it?",)) for said in ("a gull", "a blurry picture", "a wren")]
 SECOND = "What is the main object in the second image?"
 SCHEMA = {
@@ -48,7 +48,7 @@ SCHEMA = {
 }
 HF = "hf[toybox-mllm]"
 PROTOCOLS = ("abstention", "free_form")
-IMAGES = 12
+IMAGES = 8
 WORDS = """
 naive = ["What species of bird is in this image?"]
 refuse = ["What species is it? If unsure, refuse and say why."]
@@ -76,8 +76,8 @@ def exam() -> list[Request]:
     items = [item for skill in skills() for group in groups() for item in islice(skill.items(group, 12), each)]
     asked = [item.request for item in items if has_room(item)]
     two = [Request((one.parts[0], other.parts[0], SECOND)) for one, other in pairwise(asked)]
-    step = len(asked) // (REQUESTS - 20)
-    return [*asked[: step * (REQUESTS - 20) : step], *two[:20]]
+    step = len(asked) // (REQUESTS - 6)
+    return [*asked[: step * (REQUESTS - 6) : step], *two[:6]]
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def test_vllm_says_what_transformers_says(both: tuple[Readings, Readings]) -> No
     pairs = list(zip(*(one.answers for one in both), strict=True))
     assert len(pairs) == REQUESTS
     assert sum(one.tokens == other.tokens for one, other in pairs) >= LEAST
-    assert len({one.text for one, _ in pairs}) > 20
+    assert len({one.text for one, _ in pairs}) > 10
 
 
 @pytest.mark.parametrize("what", ["names", "species", "names of texts", "species of texts"])
@@ -156,9 +156,9 @@ def server(url: str) -> Iterator[OpenAiGenerator]:
 @pytest.fixture(scope="module")
 def requests() -> list[Request]:
     """Questions of every skill, words before, between and after pictures, and one without any."""
-    items = [item for skill in skills() for item in islice(skill.items(groups()[0], 8), 8)]
+    items = [item for skill in skills() for item in islice(skill.items(groups()[0], 8), 2)]
     asked = [item.request for item in items if has_room(item)]
-    two = [Request((one.parts[0], "and", other.parts[0], "Which are they?")) for one, other in pairwise(asked[:6])]
+    two = [Request((one.parts[0], "and", other.parts[0], "Which are they?")) for one, other in pairwise(asked[:4])]
     return [*asked, *two, Request(("What do you see?", items[0].image)), Request(("What is a dog?",))]
 
 
@@ -235,11 +235,8 @@ def test_a_schema_holds_both(server: OpenAiGenerator, engine: VllmGenerator, req
 
 
 @pytest.mark.filterwarnings("ignore:max_rollback_tokens is deprecated:DeprecationWarning")  # how vLLM calls xgrammar
-@pytest.mark.parametrize("names", [8, 3651])
-def test_a_text_alone_is_held_to_a_list_of_names_by_both(
-    server: OpenAiGenerator, engine: VllmGenerator, names: int
-) -> None:
-    known = [f"Species number{index}" for index in range(names)]
+def test_a_text_alone_is_held_to_a_long_list_of_names_by_both(server: OpenAiGenerator, engine: VllmGenerator) -> None:
+    known = [f"Species number{index}" for index in range(3651)]
     schema = SCHEMA | {"properties": {"1": {"enum": known}}}
     asked = [Request((f"Someone wrote: {text}. Which species is it?",)) for text in ("a gull", "a wren", "no idea")]
     found, expected = (told(generate_all(model, asked, 48, schema)) for model in (server, engine))
@@ -300,7 +297,7 @@ def served(url: str, tmp_path_factory: pytest.TempPathFactory, warm_python: Sequ
 def test_a_server_says_of_birds_what_the_engine_says(served: Served, protocol: str) -> None:
     hf, other = ([row["response"].strip() for row in served.rows(model, protocol)] for model in (HF, served.spec))
     assert other == hf
-    assert len({*hf}) > 3
+    assert len({*hf}) > 2
 
 
 @pytest.fixture(scope="module")

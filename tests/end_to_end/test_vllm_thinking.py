@@ -33,17 +33,22 @@ def pair(request: pytest.FixtureRequest, thinking_chat: Path) -> Iterator[tuple[
     vllm.close()
 
 
-@pytest.mark.parametrize(
-    ("pair", "text"),
-    [("", "<think> \nA or C?\n</think> \n\nB"), (",thinking=off", "C")],
-    indirect=["pair"],
-)
-def test_they_think_alike(pair: tuple[HfGenerator, VllmGenerator], text: str) -> None:
+@pytest.mark.parametrize("pair", [""], indirect=True)
+def test_they_think_alike(pair: tuple[HfGenerator, VllmGenerator]) -> None:
     hf, vllm = pair
-    assert hf.thinks == vllm.thinks == ("think" in text) == bool(vllm.scoring_obstacle)
-    assert vllm.structured is not vllm.thinks
-    assert ask(hf).text == ask(vllm).text == text  # in this order: transformers loads before the engine starts
-    assert hf.identity.processor.get("thinking") == vllm.identity.processor.get("thinking")
+    assert hf.thinks
+    assert vllm.thinks
+    assert vllm.scoring_obstacle
+    assert not vllm.structured
+    expected = ask(hf).text  # before the engine starts
+    assert ask(vllm).text == expected == "<think> \nA or C?\n</think> \n\nB"
+
+
+def test_thinking_that_is_off_is_off_for_both(thinking_chat: Path) -> None:
+    hf = HfGenerator(parse_spec(f"hf[{thinking_chat},thinking=off]"))
+    vllm = VllmGenerator(parse_spec(f"vllm[{thinking_chat},thinking=off]"))
+    assert (hf.thinks, vllm.thinks, vllm.scoring_obstacle, vllm.structured) == (False, False, "", True)
+    assert hf.identity.processor["thinking"] == vllm.identity.processor["thinking"]
 
 
 @pytest.mark.parametrize("pair", [",thinking_budget=2"], indirect=True)
