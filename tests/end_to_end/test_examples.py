@@ -1,10 +1,12 @@
 """The examples, as a package of somebody else: it adds a model, a protocol, a data set and a metric by entry points."""
 
+import csv
 import json
 import shutil
 import subprocess
 import tomllib
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 from os import environ, pathsep
 from pathlib import Path
 from typing import Any
@@ -113,8 +115,13 @@ def test_a_protocol_of_a_package_has_its_metrics_in_python_and_its_sentence_on_t
     written = b"".join(path.read_bytes() for path in (tmp_path / "page" / "data").rglob("*") if path.is_file())
     assert b"The model names the colour of the picture in one word." in written
     assert b"The proportion of pictures whose colour is named first." in written
+    assert b"What colour is this picture? Answer with one word." in written
     path = tmp_path / "reports/runs/latest/records.json"
     document = json.loads(path.read_text(encoding="utf-8"))
+    file = document["records"][0]["artifacts"]["prompt_texts"]["path"]
+    (row,) = csv.DictReader((path.parent / file).read_text(encoding="utf-8").splitlines())
+    assert row["name"] == "colour_word"
+    assert row["sha256"] == sha256(row["text"].encode()).hexdigest()
     document["records"][0]["metrics"][0]["value"] = 1.5
     path.write_text(json.dumps(document), encoding="utf-8")
     command = [*warm_python, "-m", "eyechart", "overview", "reports/runs/latest"]

@@ -25,6 +25,7 @@ from eyechart.models.runtime.torch_runtime import device_name, keep_freed_memory
 from eyechart.models.types import Identity, Usage
 from eyechart.protocol.base import Floats, Ints, Metric, P, Protocol, Rows
 from eyechart.protocol.options import flag
+from eyechart.protocol.prompts import TEXTS, Prompt
 from eyechart.results.estimates import Estimate
 from eyechart.results.evidence import RESAMPLES, Evidence, collect_evidence, digest, pack_array, pack_clusters
 from eyechart.results.headlines import ANSWERED, ASKED
@@ -69,6 +70,7 @@ class CaseResult(Generic[P]):
         self.stop = ""  # why not all images were asked
         self.note = ""
         self.class_names: tuple[str, ...] = ()  # of prompts, for a split without names of its own
+        self.prompts: tuple[Prompt, ...] = ()  # whose texts eyechart does not have
         self.store_entries: tuple[str, ...] = ()
         self.max_tokens = 0
         self.answer_counts = AnswerCounts()
@@ -204,9 +206,7 @@ class CaseResult(Generic[P]):
             predictions=self.write_csv(
                 f"predictions/{slug}.csv", check_rows(self.protocol.name, self.predictions.samples())
             ),
-            artifacts={
-                name: self.write_csv(f"{name}/{slug}.csv", rows) for name, rows in self.predictions.files().items()
-            },
+            artifacts={name: self.write_csv(f"{name}/{slug}.csv", rows) for name, rows in self.list_files().items()},
             evidence=self.write_evidence(evidence),
             store_entries=self.store_entries,
             notes=self.notes(),
@@ -215,6 +215,11 @@ class CaseResult(Generic[P]):
             environment=environment,
             command=command,
         )
+
+    def list_files(self) -> dict[str, Rows]:
+        """Return the further tables of the case by name: those of its predictions, and texts of prompts."""
+        rows = [["name", "sha256", "text"], *([prompt.name, prompt.sha256, prompt.text] for prompt in self.prompts)]
+        return ({TEXTS: iter(rows)} if self.prompts else {}) | self.predictions.files()
 
     def answered_estimate(self) -> Estimate:
         """Return the proportion of requested images without an error, with Wilson's interval."""

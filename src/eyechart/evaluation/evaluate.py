@@ -22,6 +22,7 @@ from eyechart.models.own_class_identity import describe_late_files
 from eyechart.models.runtime.tracing import span
 from eyechart.protocol.base import Metric, P, Protocol
 from eyechart.protocol.context import Context
+from eyechart.protocol.prompts import is_eyechart_prompt
 from eyechart.results.estimates import Estimate
 
 PUBLISHED = "12"
@@ -161,6 +162,7 @@ class Evaluate(Generic[P]):
         result.loads = loads
         result.note = " ".join(filter(None, (context.model.model_note, describe_late_files(context.model))))
         result.class_names = prompt_names(context)
+        result.prompts = tuple(prompt for prompt in context.prompts.values() if not is_eyechart_prompt(prompt))
         result.store_entries = tuple(sorted(context.runner.digests))
         result.max_tokens = max(context.runner.token_limits, default=0)
         result.answer_counts = sum(context.runner.answer_counts.values(), AnswerCounts())

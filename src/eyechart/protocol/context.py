@@ -56,7 +56,8 @@ class Context:
     `label_sets` cover the selected images, `dataset.label_sets` the whole split. `label_policy`
     says how labels are compared. `describe_models` stores the descriptions of the models, and returns the identity
     of the one that answered, which may have been on another device; its argument is whether models answered in this
-    case. `extra_variant` collects further settings for the record, such as the weights of a text encoder.
+    case. `extra_variant` collects further settings for the record, such as the weights of a text encoder, and `prompts`
+    the prompts that `variant` names, by their sha256.
     """
 
     runner: Runner
@@ -76,6 +77,7 @@ class Context:
     label_policy: LabelPolicy = field(default_factory=LabelPolicy)
     duplicate_names: bool = False
     extra_variant: dict[str, str] = field(default_factory=dict)
+    prompts: dict[str, Prompt] = field(default_factory=dict)
     protocol: str = ""
 
     @cached_property
@@ -203,6 +205,7 @@ class Context:
             prompt: The prompt of the case.
             parser_version: The name and the version of the parser.
         """
+        self.prompts[prompt.sha256] = prompt
         texts = {
             "prompt": f"{prompt.name} ({prompt.sha256[:8]})",
             "parser_version": parser_version,

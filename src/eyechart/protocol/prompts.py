@@ -24,6 +24,7 @@ from eyechart.messages.suggestions import did_you_mean
 
 Format = Literal["text", "json"]  # of an answer
 GROUP = "eyechart.prompts"
+TEXTS = "prompt_texts"  # the table of a case with the prompts that are not eyechart's: name, sha256 and text
 NAMED = re.compile(r"([\w.-]+) \(([0-9a-f]{8})\)")  # as a variant names a prompt: "existence (82107dae)"
 _SLOT = re.compile(r"\{([A-Za-z_]\w*)\}")
 
@@ -113,6 +114,17 @@ def prompt_names() -> tuple[str, ...]:
     ('abstention_reason', 'closed_world')
     """
     return tuple(sorted(_packaged()))
+
+
+def is_eyechart_prompt(prompt: Prompt) -> bool:
+    """Return whether eyechart itself has the text of a prompt, so that a run need not store it.
+
+    >>> is_eyechart_prompt(get_prompt("closed_world")), is_eyechart_prompt(Prompt("closed_world", "Which?", "own"))
+    (True, False)
+    """
+    path = _packaged().get(prompt.name)
+    is_own = path is not None and Path(__file__).parents[1] in path.parents
+    return is_own and get_prompt(prompt.name).sha256 == prompt.sha256
 
 
 @cache

@@ -71,7 +71,8 @@ def _registered(name: str) -> Protocol[Predictions]:
     if name not in protocol_targets():
         listed = ", ".join(sorted(protocol_targets()))
         raise SpecError(
-            f"The protocol '{name}' is not known{did_you_mean(name, [*protocol_targets()])} Protocols: {listed}."
+            f"The protocol '{name}' is not known{did_you_mean(name, [*protocol_targets()])} Protocols: {listed}. "
+            "After a new entry point in the pyproject.toml of a package, install the package again."
         )
     protocol: Protocol[Predictions] = load_entry_point(EntryPoint(name, protocol_targets()[name], GROUP))()
     if protocol.name != name:

@@ -1,4 +1,4 @@
-"""The prompts of a case, read from the packaged ones that its record names with the start of their sha256."""
+"""The prompts of a case. Its record names them with the start of their sha256; eyechart or the run has their texts."""
 
 import csv
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.labels.class_names import load_templates
 from eyechart.errors import EyechartError
 from eyechart.protocol.imported import recorded_protocol
-from eyechart.protocol.prompts import NAMED, get_prompt, prompt_names
+from eyechart.protocol.prompts import NAMED, TEXTS, get_prompt, prompt_names
 from eyechart.reports.runs import CaseRun
 from eyechart.results.records import Record
 from eyechart.results.run_files import read_verified
@@ -21,13 +21,13 @@ MAX_LISTED = 3  # templates
 def prompt_texts(case: CaseRun, dataset: Dataset | None) -> list[dict[str, Any]]:
     """Return each prompt of a case, with the values of the slots that are the same for all images.
 
-    `asks` is the kind of question that the prompt is for; "" for every image. Prompts that are not packaged, or have
-    changed, are left out. `slots` is None for templates of class names.
+    `asks` is the kind of question that the prompt is for; "" for every image. Packaged prompts that have changed are
+    left out. `slots` is None for templates of class names.
     """
     return [
         *_question_prompts(case, dataset),
         *_stored_prompts(case),
-        *_extraction_prompts(case.record, dataset),
+        *_extraction_prompts(case, dataset),
         *templates(case.record),
     ]
 
@@ -36,11 +36,19 @@ def _question_prompts(case: CaseRun, dataset: Dataset | None) -> Iterator[dict[s
     """Yield the prompts about an image."""
     record, protocol = case.record, recorded_protocol(case.record.protocol)
     prompts = NAMED.findall(record.variant.get("prompt", ""))
-    kinds = protocol.prompt_kinds or ("",) * len(prompts)
+    kinds, own = protocol.prompt_kinds or ("",) * len(prompts), _own_texts(case)
     for (name, digest), kind in zip(prompts, kinds, strict=False):
-        if text := _packaged_text(name, digest):
+        if text := own.get(digest) or _packaged_text(name, digest):
             slots = protocol.prompt_slots(text, record.variant, dataset)
             yield {"name": name, "asks": kind, "text": text, "slots": slots}
+
+
+def _own_texts(case: CaseRun) -> dict[str, str]:
+    """Return the texts of the prompts of a user or of another package, by the start of their sha256."""
+    if (file := case.record.artifacts.get(TEXTS)) is None:
+        return {}
+    text = read_verified(case.folder / file.path, case.folder, file)
+    return {row["sha256"][:8]: row["text"].strip() for row in csv.DictReader(StringIO(text, newline=""))}
 
 
 def _packaged_text(name: str, digest: str) -> str:
@@ -58,9 +66,9 @@ def _stored_prompts(case: CaseRun) -> Iterator[dict[str, Any]]:
             yield {"name": name, "asks": name, "text": row["text"], "slots": {}}
 
 
-def _extraction_prompts(record: Record, dataset: Dataset | None) -> Iterator[dict[str, Any]]:
+def _extraction_prompts(case: CaseRun, dataset: Dataset | None) -> Iterator[dict[str, Any]]:
     """Yield the prompt by which the answer is extracted from a response."""
-    protocol = recorded_protocol(record.protocol)
+    record, protocol = case.record, recorded_protocol(case.record.protocol)
     for name, digest in NAMED.findall(record.variant.get(EXTRACTION, "")):
         if text := _packaged_text(name, digest):
             slots = protocol.prompt_slots(text, record.variant, dataset)
