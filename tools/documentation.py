@@ -48,33 +48,6 @@ PARTS = {
     "T17": "1/class",
 }  # of ImageNet
 MAIN, SESSIONS, TESTS = "main/records.json", "sessions/records.json.gz", "tests/oodbench_records.json.gz"
-MLLM, CUTOUTS, BIRDS = "hf[toybox-mllm]", "toybox/sample-cutouts", "realbirdid/sample"
-EXAMPLES: Mapping[str, tuple[str, str, tuple[str, ...]]] = {  # of a record: the run, the case, and names of metrics
-    "zero_shot": (MAIN, f"{CUTOUTS}/open_clip[toybox-clip]", ("acc1 all",)),
-    "supervised": (MAIN, "imagenet/sample/timm[tf_efficientnet_lite0]", ("acc1 all", "ece all")),
-    "knn": ("classifiers", "imagenet/sample-near/near", ("acc1 all",)),
-    "replay": (
-        "replayed-classes", "imagenet/sample-near/replay[path=tests/golden/migration/inputs/classes.csv]", ("acc1 all",)
-    ),
-    "mcq": (MAIN, f"{CUTOUTS}/{MLLM}", ("acc1 all",)),
-    "closed_world": (MAIN, f"{CUTOUTS}/{MLLM}", ("acc1 all", "oop all")),
-    "closed_world_plus": (MAIN, f"{CUTOUTS}/{MLLM}", ("acc1 all",)),
-    "open_world": (MAIN, f"{CUTOUTS}/{MLLM}", ("acc1 all",)),
-    "multiple_choice": (MAIN, f"{CUTOUTS}/{MLLM}@epochs=3", ("mc_acc all",)),
-    "posterior": (MAIN, f"{CUTOUTS}/{MLLM}", ("acc1 all", "ece all")),
-    "existence": (MAIN, f"oodbench/sample-coco/{MLLM}", ("acc ID", "acc OOD-S", "acc OOD-H")),
-    "progression": (MAIN, f"oodbench/sample-coco/{MLLM}", ("e_acc OOD-H", "c_acc OOD-H", "l_acc OOD-H")),
-    "detection": (MAIN, "oodbench/sample-coco/open_clip[toybox-clip]", ("flagged all",)),
-    "distribution": (
-        "all", "oodbench/sample-coco/open_clip[toybox-clip]@reference=oodbench/sample-lvis", ("mmd2 OOD", "mmd2_p OOD")
-    ),
-    "species": (MAIN, f"{BIRDS}/{MLLM}", ("ig answerable", "ua_a all")),
-    "flat_list": (MAIN, f"{BIRDS}/{MLLM}", ("hm all",)),
-    "free_form": (MAIN, f"{BIRDS}/{MLLM}", ("acc answerable species", "hm all")),
-    "abstention": (
-        MAIN, f"{BIRDS}/{MLLM}@prompts_per_level=3", ("abstention unanswerable naive", "correct_reason  refuse")
-    ),
-}  # fmt: skip
 
 
 def write_pages(target: Path) -> None:
@@ -215,25 +188,31 @@ def prompts_of(protocol: str) -> Iterator[str]:
 
 def example_of(protocol: str) -> Iterator[str]:
     """Yield some fields of a record of a protocol, folded; the values are those of the golden files."""
-    run, case, names = EXAMPLES[protocol]
-    record = read_records(run)[f"{case} {protocol}"]
+    example = get_protocol(protocol).example
+    if example is None:
+        return
+    record = find_record(f"{example.case} {protocol}")
     fields = {
-        "case": case,
+        "case": example.case,
         "protocol": protocol,
         "variant": record["variant"],
         "outcomes": {name: record["outcomes"].get(name, 0) for name in OutcomeCounts.__struct_fields__},
-        "metrics": [metric for name in names for metric in find_metrics(record, name)],
+        "metrics": [metric for name in example.numbers for metric in find_metrics(record, name)],
     }
     lines = ",\n".join(f"  {json.dumps(name)}: {encode_lines(value)}" for name, value in fields.items())
     yield from fold("Example record: settings, outcomes and some metrics", "json", f"{{\n{lines}\n}}")
 
 
+def find_record(key: str) -> Mapping[str, Any]:
+    """Return the record of a case and protocol of the main job, else of the first session or test that has it."""
+    runs = [_read_records(MAIN), *_read_records(SESSIONS).values(), *_read_records(TESTS).values()]
+    return next(records[key] for records in runs if key in records)
+
+
 @cache
-def read_records(run: str) -> Mapping[str, Any]:
-    """Return the records of the main job, of a session, or of a run of the tests."""
-    if run == MAIN:
-        return read_golden(MAIN)  # type: ignore[no-any-return]
-    return {**read_golden(SESSIONS), **read_golden(TESTS)}[run]  # type: ignore[no-any-return]
+def _read_records(file: str) -> Mapping[str, Any]:
+    """Return the records of a golden file."""
+    return read_golden(file)  # type: ignore[no-any-return]
 
 
 def find_metrics(record: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:

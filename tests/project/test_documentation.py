@@ -19,7 +19,7 @@ import pytest
 from eyechart.cli import command
 from eyechart.evaluation.presets import preset_names
 from eyechart.plugins.options import OPTIONS
-from eyechart.protocol.registry import protocol_targets
+from eyechart.protocol.registry import get_protocol, protocol_targets
 
 ROOT = Path(__file__).parents[2]
 mistakes = run_path(str(ROOT / "examples" / "eyechart_examples" / "command.py"))["mistakes"]  # the example's command
@@ -143,9 +143,9 @@ def test_the_number_of_images_in_the_documentation_is_the_computed_one() -> None
 def test_every_protocol_has_an_example_record(protocol: str) -> None:
     (text,) = re.findall(r"```json\n(.*?)```", "\n".join(documentation.example_of(protocol)), re.DOTALL)
     record = json.loads(text)
-    _, case, names = documentation.EXAMPLES[protocol]
-    assert (record["case"], record["protocol"]) == (case, protocol)
-    assert {metric["name"] for metric in record["metrics"]} == {name.partition(" ")[0] for name in names}
+    example = get_protocol(protocol).example
+    assert (record["case"], record["protocol"]) == (example.case, protocol)
+    assert {metric["name"] for metric in record["metrics"]} == {name.partition(" ")[0] for name in example.numbers}
     assert sum(record["outcomes"].values()) or protocol == "distribution"  # which asks no questions
 
 

@@ -13,6 +13,7 @@ that a benchmark function only names the protocol:
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -101,6 +102,14 @@ P = TypeVar("P", bound=Predictions)
 Metric = Callable[[P], Iterable[Estimate] | Floats]  # values (n,) of the images: their mean is the estimate
 
 
+@dataclass(frozen=True)
+class Example:
+    """A case that documents show: its name, and which of its numbers, each a name, a subset, and a level or prompt."""
+
+    case: str
+    numbers: tuple[str, ...]
+
+
 class Protocol(ABC, Generic[P]):
     """A way to ask a model about a data set.
 
@@ -112,7 +121,7 @@ class Protocol(ABC, Generic[P]):
     packaged. `metrics` are computed for every case; the first one is the primary one, which a sequential test is about.
     `prompts` are the names of the packaged prompts that it asks, for documents.
     `prompt_kinds` are the kinds of question that the prompts of a case ask, in the order of its variant; () where
-    all prompts ask the same.
+    all prompts ask the same. `example` is the case of packaged data that documents show.
 
     Tables, page and exports read the following. `summary` is a sentence about what the model is asked, and `short_name`
     what published tables call the protocol; "" for its name. `order` is its position among the protocols of a table.
@@ -133,6 +142,7 @@ class Protocol(ABC, Generic[P]):
     metrics: "ClassVar[tuple[Metric[Any], ...]]" = ()
     prompts: ClassVar[tuple[str, ...]] = ()
     prompt_kinds: ClassVar[tuple[str, ...]] = ()
+    example: ClassVar[Example | None] = None
     summary: ClassVar[str] = ""
     short_name: ClassVar[str] = ""
     order: ClassVar[int] = 0

@@ -43,7 +43,7 @@ from eyechart.data.labels.class_names import load_class_names
 from eyechart.models.types import Usage
 from eyechart.parsers import class_name, compat, json_answers, number
 from eyechart.protocol.ask import ask
-from eyechart.protocol.base import P
+from eyechart.protocol.base import Example, P
 from eyechart.protocol.context import Context, missing_scores_reason
 from eyechart.protocol.options import OptionValues
 from eyechart.protocol.prompts import Prompt
@@ -77,6 +77,7 @@ class ClosedWorld(_ClosedWorld[Classification]):
     """The prompt lists all class names. An answer that is none of them is out of the prompt and counts as wrong."""
 
     name = "closed_world"
+    example = Example("toybox/sample-cutouts/hf[toybox-mllm]", ("acc1 all", "oop all"))
     prompts = ("closed_world", "closed_world_json", "closed_world_id", "closed_world_id_json")
     summary = "The model sees the image and the list of all class names, and answers with one of them in text."
     short_name = "CW"
@@ -105,6 +106,7 @@ class ClosedWorldPlus(_ClosedWorld[ClassPredictions]):
     """CW+: the answers of the closed world, with those out of the prompt mapped to the nearest class."""
 
     name = "closed_world_plus"
+    example = Example("toybox/sample-cutouts/hf[toybox-mllm]", ("acc1 all",))
     summary = "As closed world; an answer outside of the list is mapped to the nearest class."
     short_name = "CW+"
     order = 2

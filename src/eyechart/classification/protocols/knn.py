@@ -31,7 +31,7 @@ from eyechart.models.model_option import AnyOption
 from eyechart.models.registry import create_model, find_backend
 from eyechart.models.spec import ModelSpec, parse_spec
 from eyechart.models.types import Floats, Identity, Neighbours
-from eyechart.protocol.base import Protocol
+from eyechart.protocol.base import Example, Protocol
 from eyechart.protocol.context import Context
 
 Weights = Literal["uniform", "cosine"]
@@ -111,6 +111,7 @@ class KNearestNeighbours(Protocol[ClassPredictions]):
     """The k nearest images of a labelled split vote for the class of an image."""
 
     name = "knn"
+    example = Example("imagenet/sample-near/near", ("acc1 all",))
     summary = "The class of the nearest training images in the model's features."
     order = 7
     task_type = "knn_classification"

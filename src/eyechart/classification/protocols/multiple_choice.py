@@ -29,7 +29,7 @@ from eyechart.inference.requests.text_requests import TextRequest
 from eyechart.parsers import compat, letter
 from eyechart.parsers.truncation import read_complete_letter
 from eyechart.protocol.ask import ask
-from eyechart.protocol.base import Protocol
+from eyechart.protocol.base import Example, Protocol
 from eyechart.protocol.context import Context
 from eyechart.protocol.options import MAX_TOKENS, PARSER, PROMPT, OptionValues
 from eyechart.protocol.prompts import Prompt, get_prompt
@@ -213,6 +213,7 @@ class MillMCQ(Protocol[ClassPredictions]):
     """Mill's multiple choice: one letter of ten; images without an original label are skipped."""
 
     name = "mcq"
+    example = Example("toybox/sample-cutouts/hf[toybox-mllm]", ("acc1 all",))
     prompts = ("mill_mcq",)
     summary = "The model chooses among options that look alike."
     short_name = "MCQ"
@@ -311,6 +312,7 @@ class MultipleChoice(Protocol[EpochPredictions]):
     """The 4-way settings of arXiv 2603.06578, Table 19, with options and their order redrawn in every epoch."""
 
     name = "multiple_choice"
+    example = Example("toybox/sample-cutouts/hf[toybox-mllm]@epochs=3", ("mc_acc all",))
     prompts = ("multiple_choice",)
     summary = "The model chooses among a few options, and one of them is correct."
     short_name = "MC"

@@ -12,7 +12,7 @@ from eyechart.classification.protocols.text_options import MAPPED, REQUEST_OPTIO
 from eyechart.classification.text_answers import AnswerCollector
 from eyechart.parsers import json_answers
 from eyechart.protocol.ask import ask
-from eyechart.protocol.base import Protocol
+from eyechart.protocol.base import Example, Protocol
 from eyechart.protocol.context import Context
 from eyechart.protocol.options import OptionValues
 from eyechart.protocol.prompts import get_prompt
@@ -22,6 +22,7 @@ class OpenWorld(Protocol[ClassPredictions]):
     """The prompt lists no classes; an answer in free text is mapped to the nearest class."""
 
     name = "open_world"
+    example = Example("toybox/sample-cutouts/hf[toybox-mllm]", ("acc1 all",))
     prompts = ("open_world", "open_world_json", "open_world_caption")
     summary = "The model names what the image shows without a list; the answer is mapped to the nearest class."
     short_name = "OW"

@@ -25,6 +25,7 @@ from eyechart.inference.requests.row_requests import ScoreChoices
 from eyechart.inference.store.arrays import CachedArray
 from eyechart.models.registry import SCORERS, scoring_obstacle
 from eyechart.models.types import Scorer, Usage
+from eyechart.protocol.base import Example
 from eyechart.protocol.context import Context, missing_scores_reason
 from eyechart.protocol.options import PROMPT
 from eyechart.protocol.prompts import Prompt
@@ -34,6 +35,7 @@ class Posterior(ListsClasses[ClassPredictions]):
     """The log-probability of every class name as the complete answer to the prompt of the closed world."""
 
     name = "posterior"
+    example = Example("toybox/sample-cutouts/hf[toybox-mllm]", ("acc1 all", "ece all"))
     summary = "The probability of every class name as the complete answer to the prompt of the closed world."
     score_name = "log p"
     requires = ("scorer",)

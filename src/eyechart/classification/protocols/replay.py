@@ -38,7 +38,7 @@ from eyechart.models.registry import check_replayed_protocol
 from eyechart.models.replay.answer_file import OPTIONS, answer_path, as_floats, file_identity
 from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Identity
-from eyechart.protocol.base import Protocol
+from eyechart.protocol.base import Example, Protocol
 from eyechart.protocol.context import Context
 
 Ints = NDArray[np.int64]
@@ -144,6 +144,7 @@ class ReplayedAnswers(Protocol[ClassPredictions]):
     """Answers that were collected elsewhere, as class indices, class names or scores."""
 
     name = "replay"
+    example = Example("imagenet/sample-near/replay[path=tests/golden/migration/inputs/classes.csv]", ("acc1 all",))
     requires = ("answers",)
     benchmarks = ("imagenet", "*")
     metrics = (top1, top5, mean_per_class_recall, label_agreement, proper_scores)

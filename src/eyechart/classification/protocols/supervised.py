@@ -29,7 +29,7 @@ from eyechart.inference.requests.row_requests import Classify
 from eyechart.inference.runner.runner import Runner
 from eyechart.inference.store.arrays import all_failed
 from eyechart.models.types import Classifier, Floats, Head
-from eyechart.protocol.base import Protocol
+from eyechart.protocol.base import Example, Protocol
 from eyechart.protocol.context import Context
 
 # timm's lists of synsets by the number of outputs, as in its ImageNetInfo
@@ -163,6 +163,7 @@ class Supervised(Protocol[ClassPredictions]):
     """A classifier predicts classes of its own vocabulary, which are mapped to the classes of the split."""
 
     name = "supervised"
+    example = Example("imagenet/sample/timm[tf_efficientnet_lite0]", ("acc1 all", "ece all"))
     summary = "A classifier that was trained on these classes; the class with the highest score counts."
     order = 8
     task_type = "supervised_classification"

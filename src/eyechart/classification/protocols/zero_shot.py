@@ -24,7 +24,7 @@ from eyechart.inference.runner.runner import Runner
 from eyechart.inference.store.arrays import all_failed
 from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Encoder
-from eyechart.protocol.base import Protocol
+from eyechart.protocol.base import Example, Protocol
 from eyechart.protocol.context import Context
 from eyechart.results.records import Metric, Reported
 
@@ -33,6 +33,7 @@ class ZeroShot(Protocol[ClassPredictions]):
     """The predicted class is the one whose prompt embedding is most similar to the image embedding."""
 
     name = "zero_shot"
+    example = Example("toybox/sample-cutouts/open_clip[toybox-clip]", ("acc1 all",))
     summary = "The class whose text, in a prompt such as “a photo of a …”, is nearest to the image."
     order = 6
     task_type = "zero_shot_classification"

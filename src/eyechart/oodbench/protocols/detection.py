@@ -13,7 +13,7 @@ from eyechart.oodbench.division.detectors import run_detector
 from eyechart.oodbench.division.division_options import DETECTOR_TEMPLATES, THRESHOLD
 from eyechart.oodbench.division.flags import OUTSCORED, UNLIKELY, Flags
 from eyechart.oodbench.division.pairs import DetectorOutput, flag_failures, require_annotation
-from eyechart.protocol.base import Predictions, Protocol, Rows
+from eyechart.protocol.base import Example, Predictions, Protocol, Rows
 from eyechart.protocol.context import Context
 from eyechart.results.estimates import Estimate, score_estimates
 from eyechart.results.records import OutcomeCounts
@@ -133,6 +133,7 @@ class Detection(Protocol[DetectionPredictions]):
     """Evaluates a detector: which pairs it fails on, and how its logits are distributed."""
 
     name = "detection"
+    example = Example("oodbench/sample-coco/open_clip[toybox-clip]", ("flagged all",))
     summary = "A detector scores every category of the image; pairs that it fails on divide the data."
     sample_reader = "eyechart.oodbench.protocols.pair_views:read_detection"
     source = "arXiv 2602.18094"

@@ -17,7 +17,7 @@ from eyechart.oodbench.division.division_options import DIVIDED, REFERENCE, unus
 from eyechart.oodbench.division.pairs import OOD_H, OOD_S, Division
 from eyechart.oodbench.protocols.existence import division_parameters
 from eyechart.oodbench.statistics.mmd import MmdEquivalence, mmd_equivalence
-from eyechart.protocol.base import Predictions, Protocol, Rows, with_key
+from eyechart.protocol.base import Example, Predictions, Protocol, Rows, with_key
 from eyechart.protocol.context import Context
 from eyechart.protocol.options import OptionValues, RequestedValues, flag
 from eyechart.results.estimates import Estimate
@@ -125,6 +125,9 @@ class Distribution(Protocol[DistributionPredictions]):
     """Tests whether the OOD pairs of two splits come from one distribution, in the features of an encoder."""
 
     name = "distribution"
+    example = Example(
+        "oodbench/sample-coco/open_clip[toybox-clip]@reference=oodbench/sample-lvis", ("mmd2 OOD", "mmd2_p OOD")
+    )
     summary = "The features of two sets of images are compared as distributions."
     source = "arXiv 2602.18094"
     requires = ("image_encoder",)

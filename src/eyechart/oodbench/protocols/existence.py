@@ -23,7 +23,7 @@ from eyechart.oodbench.division.division_options import EXISTENCE, IN_A_DIVISION
 from eyechart.oodbench.division.pairs import Division
 from eyechart.oodbench.metrics.pair_estimates import answer_shares, degradation, yes_no_measures
 from eyechart.parsers.truncation import read_complete_word
-from eyechart.protocol.base import Protocol
+from eyechart.protocol.base import Example, Protocol
 from eyechart.protocol.context import Context
 from eyechart.protocol.options import OptionValues, RequestedValues
 from eyechart.statistics.yes_no import MISSING, NO, UNPARSED, YES
@@ -33,6 +33,7 @@ class Existence(Protocol[ExistencePredictions]):
     """Asks whether a category is present and whether it is absent, for every pair of a division."""
 
     name = "existence"
+    example = Example("oodbench/sample-coco/hf[toybox-mllm]", ("acc ID", "acc OOD-S", "acc OOD-H"))
     prompts = ("existence", "existence_not", "existence_cot", "existence_cot_not")
     summary = "The model answers with yes or no whether a category is in the image."
     sample_reader = "eyechart.oodbench.protocols.pair_views:read_existence"

@@ -31,7 +31,7 @@ from eyechart.oodbench.protocols.existence import (
     indices_by_set,
     is_truncated,
 )
-from eyechart.protocol.base import Protocol
+from eyechart.protocol.base import Example, Protocol
 from eyechart.protocol.context import Context
 from eyechart.protocol.options import MAX_TOKENS, PARSER, OptionValues, RequestedValues
 from eyechart.protocol.prompts import Prompt, get_prompt
@@ -100,6 +100,7 @@ class Progression(Protocol[ProgressionPredictions]):
     """Asks whether one category is present, how many objects of another there are, and whether the first has more."""
 
     name = "progression"
+    example = Example("oodbench/sample-coco/hf[toybox-mllm]", ("e_acc OOD-H", "c_acc OOD-H", "l_acc OOD-H"))
     prompts = ("progression_counting", "progression_logic")
     summary = "Three questions of growing difficulty: existence, counting and logic."
     sample_reader = "eyechart.oodbench.protocols.pair_views:read_progression"

@@ -6,7 +6,7 @@ import numpy as np
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.protocol.ask import ask
-from eyechart.protocol.base import Protocol
+from eyechart.protocol.base import Example, Protocol
 from eyechart.protocol.context import Context
 from eyechart.protocol.options import MAX_TOKENS
 from eyechart.protocol.prompts import get_prompt
@@ -34,6 +34,10 @@ class Abstention(Protocol[AbstentionPredictions]):
     """Measure whether and why a model abstains, and how much that depends on the prompt."""
 
     name = "abstention"
+    example = Example(
+        "realbirdid/sample/hf[toybox-mllm]@prompts_per_level=3",
+        ("abstention unanswerable naive", "correct_reason  refuse"),
+    )
     prompts = ("abstention_reason",)
     summary = "The model may decline to answer; prompts of several levels tell it to do so."
     sample_reader = "eyechart.realbirdid.protocols.bird_views:read_abstention"

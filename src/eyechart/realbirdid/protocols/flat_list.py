@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from eyechart.data.labels.class_names import check_unique
 from eyechart.models.types import Floats
-from eyechart.protocol.base import Protocol, Rows
+from eyechart.protocol.base import Example, Protocol, Rows
 from eyechart.protocol.context import Context, missing_scores_reason
 from eyechart.protocol.options import PROMPT
 from eyechart.realbirdid.answers.bird_predictions import (
@@ -131,6 +131,7 @@ class FlatList(Protocol[FlatListPredictions]):
     """Classify over one list of species and genera; a genus is an abstention."""
 
     name = "flat_list"
+    example = Example("realbirdid/sample/hf[toybox-mllm]", ("hm all",))
     summary = "The model chooses among the names of species and genera in one list."
     score_name = "probability"
     reference_labels = "species"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from eyechart.evaluation.case_result import make_usage_record
 from eyechart.models.types import Usage
 from eyechart.protocol.ask import ask
-from eyechart.protocol.base import Protocol, Rows, truncation_note
+from eyechart.protocol.base import Example, Protocol, Rows, truncation_note
 from eyechart.protocol.context import Context
 from eyechart.protocol.options import MAX_TOKENS, PROMPT, OptionValues
 from eyechart.protocol.prompts import get_prompt
@@ -171,6 +171,7 @@ class FreeForm(Protocol[FreeFormPredictions]):
     """Ask for the species and extract a name from the response."""
 
     name = "free_form"
+    example = Example("realbirdid/sample/hf[toybox-mllm]", ("acc answerable species", "hm all"))
     prompts = ("species_extraction",)
     summary = "The model names the bird in free text, at a level of its choice."
     sample_reader = "eyechart.realbirdid.protocols.bird_views:read_free_form"

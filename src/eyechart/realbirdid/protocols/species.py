@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 
 from eyechart.models.types import Floats
-from eyechart.protocol.base import Protocol
+from eyechart.protocol.base import Example, Protocol
 from eyechart.protocol.context import Context, missing_scores_reason
 from eyechart.protocol.options import PROMPT, OptionValues, RequestedValues
 from eyechart.realbirdid.answers.species_predictions import ALL, RANGE, SpeciesPredictions
@@ -35,6 +35,7 @@ class Species(Protocol[SpeciesPredictions]):
     """Score every species; the probability of a higher taxon is the sum over its species."""
 
     name = "species"
+    example = Example("realbirdid/sample/hf[toybox-mllm]", ("ig answerable", "ua_a all"))
     prompts = ("species", "species_choice")
     summary = "The model scores every species name; higher levels are sums over their species."
     score_name = "probability"
