@@ -37,16 +37,6 @@ LINE = 100  # characters of a line of JSON that need no scrolling
 ROOT = click.Context(command, info_name=PROGRAM)
 MARKER = re.compile(r"^<!-- generated: ([a-z-]+) -->$", re.MULTILINE)
 NO_STUDY = ("first-run", "packaged", "paper")  # presets: two of the packaged run, and the sum of the others
-STUDIES = {"2603.06578": "image-classifiers", "2602.18094": "oodbench", "2603.27033": "realbirdid", "Mill": "mill"}
-PARTS = {
-    "T7": "1/class",
-    "T19": "1/class",
-    "T11": "1/class",
-    "T12": "10/class",
-    "T13": "1/class",
-    "T14": "1/class",
-    "T17": "1/class",
-}  # of ImageNet
 MAIN, SESSIONS, TESTS = "main/records.json", "sessions/records.json.gz", "tests/oodbench_records.json.gz"
 
 
@@ -287,24 +277,25 @@ def paper_tables() -> Iterator[str]:
     """Yield the table of packaged tables with the command that evaluates what each needs, as the study did."""
     definitions = resolve_name("eyechart.reports.tables.registry:table_builders")().values()
     rows = [
-        (f"`{table.name}`", table.alias, table.summary, paper_command(table.alias, table.source, table.command))
+        (f"`{table.name}`", table.alias, table.summary, paper_command(table.limit, table.source, table.command))
         for table in definitions
     ]
     yield from table(("name", "number", "what it shows", "evaluated by"), rows)
 
 
-def paper_command(alias: str, source: str, command: str) -> str:
+def paper_command(limit: str, source: str, command: str) -> str:
     """Return the command of a table with the preset of its study, and the number of images if that is a part.
 
-    >>> paper_command("T12", "arXiv 2603.06578, Table 12", "pytest -k closed_world, where ROOT holds COCO")
+    >>> paper_command("10/class", "arXiv 2603.06578, Table 12", "pytest -k closed_world, where ROOT holds COCO")
     '`eyechart run -k closed_world --eye-preset=image-classifiers --eye-limit=10/class`, where ROOT holds COCO'
     """
     parts = re.match(r"(.*?)(, (?:where|with|and) .*)?$", command)
     assert parts
     line, comment = parts[1], parts[2] or ""
     if line.startswith("pytest "):
-        study = next((name for key, name in STUDIES.items() if key in source), "")
-        values = {"--eye-preset": study, "--eye-limit": PARTS.get(alias, "")}
+        sources = {name: read_preset(name).source for name in preset_names()}
+        study = next((name for name, published in sources.items() if published and published in source), "")
+        values = {"--eye-preset": study, "--eye-limit": limit}
         more = [f"{name}={value}" for name, value in values.items() if value]
         line = " ".join(["eyechart run", line.removeprefix("pytest "), *more])
     return f"`{line}`{comment}"

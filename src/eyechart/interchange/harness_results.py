@@ -29,7 +29,8 @@ from eyechart.interchange.results import (
 
 NO_FILTER = "none"
 UNKNOWN = ("N/A", "unknown@unknown")  # versions
-LIKELIHOODS = ("multiple_choice", "loglikelihood")
+MULTIPLE_CHOICE = "multiple_choice"
+LIKELIHOODS = (MULTIPLE_CHOICE, "loglikelihood")
 OWN_FIELDS = frozenset((
     *("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", "doc_hash"),
     *("target_hash", "input"),
@@ -277,7 +278,7 @@ def read_answer(line: Line, output_type: str) -> str:
     """Return the answer that a filter read: the number of the most probable choice, or a text."""
     texts = line["filtered_resps"]
     if output_type in LIKELIHOODS:
-        return str(_best_choice(texts)) if output_type == "multiple_choice" and texts else ""
+        return str(_best_choice(texts)) if output_type == MULTIPLE_CHOICE and texts else ""
     first = texts[0] if isinstance(texts, list) and texts else texts
     return as_text(first[0] if isinstance(first, list) and len(first) == 1 else first)
 
@@ -294,7 +295,7 @@ def _best_choice(scores: Sequence[Any]) -> int:
 
 def _read_response(line: Line, output_type: str) -> str:
     """Return what the model said: the text of the most probable choice, or the response before the filter."""
-    if output_type == "multiple_choice":
+    if output_type == MULTIPLE_CHOICE:
         arguments = line.get("arguments")
         chosen = arguments.get(f"gen_args_{read_answer(line, output_type)}") if isinstance(arguments, Mapping) else None
         return as_text(chosen.get("arg_1")).strip() if isinstance(chosen, Mapping) else ""

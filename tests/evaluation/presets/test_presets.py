@@ -102,6 +102,7 @@ def test_a_later_setting_replaces_an_included_one(tmp_path: Path) -> None:
         ('include = ["papers"]', "'papers' is neither packaged"),
         ('whole = "papers"', "'papers' is neither packaged"),
         ("whole = 3", r"whole = 3\. Expected the name"),
+        ("source = 3", r"source = 3\. Expected the name of a publication"),
         ('[mcq]\nleave_out = "toybox"', r"mine.toml: \[mcq\] has leave_out = 'toybox'\. Expected a list of splits"),
         ('[mcq]\nlimit = "few"', r"mine.toml: the limit in \[mcq\] must be a whole number"),
     ],
@@ -116,3 +117,9 @@ def test_a_file_that_is_no_preset_is_refused(tmp_path: Path, text: str, sentence
 def test_an_unknown_preset_is_answered_with_the_nearest() -> None:
     with pytest.raises(SpecError, match=r"neither packaged \(.*paper.*\) nor a file; did you mean paper"):
         read_preset("papers")
+
+
+def test_a_preset_of_a_study_names_its_publication_and_one_that_includes_it_does_not() -> None:
+    names = ("mill", "image-classifiers", "image-classifiers-paligemma", "oodbench", "realbirdid", "paper")
+    sources = ["Mill", "arXiv 2603.06578", "", "arXiv 2602.18094", "arXiv 2603.27033", ""]
+    assert [read_preset(name).source for name in names] == sources

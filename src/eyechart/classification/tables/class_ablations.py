@@ -118,7 +118,9 @@ class _Ablation:
         yield INTERVALS if self.changes else WILSON
         yield f"{coverage_note((page.reference, page.labels))} {COVERED_BY_BLOCK}"
 
-    def define(self, alias: str, name: str, subject: str, summary: str, command: str) -> TableDefinition:
+    def define(
+        self, alias: str, name: str, subject: str, summary: str, command: str, limit: str = ""
+    ) -> TableDefinition:
         """Return the table."""
         return TableDefinition(
             name=name,
@@ -128,6 +130,7 @@ class _Ablation:
             pages=self.pages,
             needs=f"compares {subject} of one model, all else equal",
             command=command,
+            limit=limit,
             title=f"{{page}}: {subject}, accuracy (%){{both}}",
             cells=self.cells,
             rows=("Model", self.head),
@@ -202,14 +205,17 @@ ENCODERS = _Ablation(
 BATCH_TABLE = BATCHES.define(
     "T11", "images-per-request", "images per request", "Accuracy with one, five and ten images per request.",
     f"{CLOSED} --eye-set=closed_world.images_per_request=1,5,10",
+    limit="1/class",
 )  # fmt: skip
 ORDER_TABLE = ORDERINGS.define(
     "T12", "image-order", "the order of images", "Accuracy in requests of mixed classes and of one class each.",
     f"{CLOSED} --eye-set=closed_world.images_per_request=10 --eye-set=closed_world.image_order=random,same_class",
+    limit="10/class",
 )  # fmt: skip
 ANSWER_TABLE = ANSWERS.define(
     "T14", "answers-by-id-and-name", "answers by class id and by class name",
     "Accuracy of answers by class id and by class name.", f"{CLOSED} --eye-set=closed_world.answer=name,id",
+    limit="1/class",
 )  # fmt: skip
 ENCODER_TABLE = ENCODERS.define(
     "T18", "text-encoders", "text embedding spaces",

@@ -171,6 +171,7 @@ def _mean_cells(page: Page) -> pd.DataFrame:
 SETTING_TABLE = TableDefinition(
     name="multiple-choice",
     alias="T19",
+    limit="1/class",
     source=f"{PAPER}, Table 19",
     summary="Mean accuracy in multiple choice of every model by the source of the distractors.",
     pages=partial(_setting_pages, settings=ROWS),
@@ -185,6 +186,7 @@ BEST_MODEL_TABLE = replace(
     SETTING_TABLE,
     name="multiple-choice-of-the-best-model",
     alias="T7",
+    limit="1/class",
     source=f"{PAPER}, Table 7",
     summary="Mean accuracy in multiple choice of the model that is best in closed world.",
     pages=partial(_setting_pages, settings=WITHOUT_TEXT, best=True),
@@ -224,6 +226,7 @@ def _repeated_cells(page: Page) -> pd.DataFrame:
 REPEATED_TABLE = TableDefinition(
     name="repeated-evaluations",
     alias="T17",
+    limit="1/class",
     source=f"{PAPER}, Table 17",
     summary="Mean accuracy over evaluations of a closed world, and the mean number of answers out of the prompt.",
     pages=_repeated_pages,

@@ -58,6 +58,7 @@ POSITIONS = replace(
     BATCH_TABLE,
     name="positions-in-requests",
     alias="T13",
+    limit="1/class",
     source="arXiv 2603.06578, Table 13",
     summary="Accuracy of the same images in requests of several sizes, by their position in the largest requests.",
     pages=MIXED.pages,

@@ -35,7 +35,7 @@ from eyechart.files.text_files import plain_text
 from eyechart.messages.suggestions import did_you_mean
 from eyechart.protocol.options import OptionSetting
 
-INCLUDE, WHOLE, LEAVE_OUT, MODEL = "include", "whole", "leave_out", "model"
+INCLUDE, WHOLE, SOURCE, LEAVE_OUT, MODEL = "include", "whole", "source", "leave_out", "model"
 SPLIT = re.compile(r"[^/,\s]+/[^/,\s]+")
 GROUP = "eyechart.presets"
 
@@ -45,7 +45,8 @@ class Preset:
     """Settings of protocol options, options of the suite by protocol, and a sentence: the comment in the first line.
 
     `left_out` are the splits that a protocol is not run on, and `whole` is the preset that runs them, too.
-    `model_options` are options of every model whose backend has them.
+    `model_options` are options of every model whose backend has them. `source` is the publication whose settings these
+    are, as tables name it; "" if there is none.
     """
 
     settings: tuple[OptionSetting, ...] = ()
@@ -54,6 +55,7 @@ class Preset:
     left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     whole: str = ""
     model_options: Mapping[str, str] = field(default_factory=dict)
+    source: str = ""
 
 
 @cache
@@ -94,7 +96,7 @@ def read_preset(name_or_path: str) -> Preset:
     model_options = {option: str(value) for option, value in own.get(MODEL, {}).items()}
     first = plain_text(path).partition("\n")[0]
     summary = first.removeprefix("#").strip() if first.startswith("#") else ""
-    return Preset(tuple(settings), suite, summary, left_out, own.get(WHOLE, ""), model_options)
+    return Preset(tuple(settings), suite, summary, left_out, own.get(WHOLE, ""), model_options, own.get(SOURCE, ""))
 
 
 def _find_preset(name_or_path: str, folder: Path) -> Path:
@@ -120,6 +122,7 @@ def _read_values(path: Path, including: tuple[Path, ...]) -> Iterator[tuple[str,
     if whole := tables.pop(WHOLE, ""):
         _find_preset(whole, path.parent)
     tables.pop(MODEL, None)
+    tables.pop(SOURCE, None)
     for protocol, options in tables.items():
         for option, value in options.items():
             values = ",".join(map(str, value)) if isinstance(value, list) else str(value)
@@ -143,8 +146,10 @@ def _parse_file(path: Path) -> dict[str, Any]:
         raise SpecError(f"The preset {path} has include = {included!r}. Expected a list of presets or files.")
     if not isinstance(tables.get(WHOLE, ""), str):
         raise SpecError(f"The preset {path} has whole = {tables[WHOLE]!r}. Expected the name of a preset or file.")
+    if not isinstance(tables.get(SOURCE, ""), str):
+        raise SpecError(f"The preset {path} has source = {tables[SOURCE]!r}. Expected the name of a publication.")
     for name, value in tables.items():
-        if name not in (INCLUDE, WHOLE) and not isinstance(value, dict):
+        if name not in (INCLUDE, WHOLE, SOURCE) and not isinstance(value, dict):
             raise SpecError(f"The preset {path} has '{name}' outside of a table. Put it into [PROTOCOL].")
     return tables
 

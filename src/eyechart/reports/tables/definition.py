@@ -26,6 +26,7 @@ class TableDefinition:
     - `pages(runs, labels)`: the selections of comparable cases; each becomes a table. A page has a title, the
       cases in the order of their rows, and a frame `names` with the columns that name each case. If there are none,
       `needs` says what the table shows and `command` how to evaluate it.
+    - `limit`: the part of the images that the paper evaluates, as `--eye-limit` has it; "" for all.
     - `title`: of a page, with the fields `{page}`, `{reference}`, `{labels}`, `{both}` and those of its context; its
       suffix follows.
     - `cells(page)`: a frame with a row per cell: `row` (the index of the case), the further names in `rows`, `column`,
@@ -55,6 +56,7 @@ class TableDefinition:
     pages: Callable[[Runs, str | None], Sequence[Page]]
     needs: str
     command: str
+    limit: str = ""
     title: str
     cells: Callable[[Page], pd.DataFrame]
     rows: tuple[str, ...]
