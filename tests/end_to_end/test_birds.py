@@ -1,8 +1,6 @@
 """Birds as typed: an export and its pictures become a split, and leaked ones are found in another collection."""
 
 import csv
-import subprocess
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -103,16 +101,14 @@ def test_leaked_birds_are_counted_and_listed(imported: Path, root: Path, capsys:
     assert [line["observation_id"] for line in read(root / "list.csv")] == [str(FIRST + n) for n in (0, 1, FEW)]
 
 
-@pytest.mark.deep
 @pytest.mark.parametrize("command", ["import", "overlap"])
-def test_a_refusal_is_a_sentence_and_status_2(command: str, tmp_path: Path, warm_python: Sequence[str]) -> None:
+def test_a_refusal_is_a_sentence_and_status_2(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     more = ["--images", str(tmp_path)] if command == "import" else []
-    files = [str(tmp_path / "none.csv"), *more, str(tmp_path / "out.csv")]
-    call = [*warm_python, "-m", "eyechart", "birds", command, *files]
-    done = subprocess.run(call, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "none.csv cannot be read" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert main(["birds", command, str(tmp_path / "none.csv"), *more, str(tmp_path / "out.csv")]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "none.csv cannot be read" in printed.err
+    assert "Traceback" not in printed.err
 
 
 def test_a_list_that_cannot_be_written(imported: Path, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
