@@ -17,7 +17,7 @@ import sys
 import time
 from ray.cluster_utils import Cluster
 memory = 100 * 1024**2
-unneeded = {"include_dashboard": False, "no_monitor": True}  # processes of Ray
+unneeded = {"include_dashboard": False, "include_log_monitor": False, "no_monitor": True}  # processes of Ray
 head = {**HEAD, **unneeded, "object_store_memory": memory}
 cluster = Cluster(initialize_head=True, head_node_args=head)
 nodes = []

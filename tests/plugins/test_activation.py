@@ -80,21 +80,21 @@ def write(folder: Path, **files: str) -> None:
         (folder / f"{name}.py").write_text(text)
 
 
-@pytest.mark.parametrize("workers", [(), ("-p", "xdist.plugin", "-n2")], ids=["serial", "workers"])
+@pytest.mark.parametrize("workers", [(), ("-p", "xdist.plugin", "-n1")], ids=["serial", "worker"])
 def test_an_unrelated_session_imports_the_options_alone(cold: Any, workers: tuple[str, ...]) -> None:
     write(cold.folder, test_plain=PLAIN, extra=MODULES)
     cold.environment |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""}
     result = cold.call("-p", "eyechart.plugins", "-p", "extra", *workers)
     assert result.parseoutcomes() == {"passed": 3}
     sessions = [set(json.loads(path.read_text())) for path in cold.folder.glob("modules-*.json")]
-    assert len(sessions) == (3 if workers else 1)
+    assert len(sessions) == (2 if workers else 1)
     for modules in sessions:
         assert {name for name in modules if name.partition(".")[0] == "eyechart"} <= ALLOWED
         assert "eyechart.plugins.options" in modules
         assert modules & SLOW == set()
 
 
-@pytest.mark.parametrize("workers", [(), ("-n2",), ("-n2", "--dist=loadfile")], ids=["serial", "workers", "files"])
+@pytest.mark.parametrize("workers", [(), ("-n1",), ("-n1", "--dist=loadfile")], ids=["serial", "worker", "files"])
 def test_a_benchmark_needs_no_option(world: Any, workers: tuple[str, ...]) -> None:
     write(world.folder, test_own=OWN)
     result = world.call("test_own.py", *ONE, "--junitxml=junit.xml", *workers)
@@ -105,22 +105,18 @@ def test_a_benchmark_needs_no_option(world: Any, workers: tuple[str, ...]) -> No
     assert 'name="eyechart.case"' in (world.folder / "junit.xml").read_text()
 
 
-@pytest.mark.parametrize("workers", [(), ("-n1",), ("-n2",)], ids=["serial", "one", "two"])
-def test_a_selection_of_no_case_is_explained_without_an_option(world: Any, workers: tuple[str, ...]) -> None:
+def test_a_selection_of_no_case_is_explained_without_an_option(world: Any) -> None:
+    """The controller of workers explains it, although it collects nothing."""
     write(world.folder, test_own=OWN)
-    result = world.call("test_own.py", "-k", "toybox/sampel/", *workers)
+    result = world.call("test_own.py", "-k", "toybox/sampel/", "-n1")
     assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
     assert "did you mean toybox/sample" in result.stdout.str()
 
 
-def test_fixtures_serve_a_test_that_is_no_benchmark(world: Any) -> None:
-    write(world.folder, test_own=USES_FIXTURES)
-    assert world.call("test_own.py").parseoutcomes() == {"passed": 1}
-
-
-def test_a_conftest_overrides_a_fixture(world: Any) -> None:
-    write(world.folder, conftest=OVERRIDES, test_own=ASKS)
-    assert world.call("test_own.py", *ONE).parseoutcomes()["passed"] == 1
+def test_fixtures_serve_a_test_that_is_no_benchmark_and_a_conftest_overrides_one(world: Any) -> None:
+    write(world.folder, conftest=OVERRIDES, test_asks=ASKS, test_uses=USES_FIXTURES)
+    result = world.call("test_asks.py", "test_uses.py", "-k", f"{ONE[1]} or through")
+    assert result.parseoutcomes()["passed"] == 2
 
 
 def test_an_error_in_the_set_up_of_models_is_a_sentence(world: Any, tmp_path: Path) -> None:
@@ -140,13 +136,14 @@ def test_an_error_in_the_set_up_of_models_is_a_sentence(world: Any, tmp_path: Pa
 @pytest.mark.parametrize(("test", "scheduler"), [(PLAIN, "LoadScheduling"), (OWN, "ModelScheduling")])
 def test_workers_are_scheduled_by_model_only_where_there_are_cases(world: Any, test: str, scheduler: str) -> None:
     write(world.folder, test_own=test, extra=SCHEDULER)
-    result = world.call("test_own.py", "-n2", "-s", "-pextra", "-k", "plain or toybox/sample-noto-v1/open_clip")
+    result = world.call("test_own.py", "-n1", "-s", "-pextra", "-k", "plain or toybox/sample-noto-v1/open_clip")
     assert result.ret == 0, result.stdout.str()
     assert f"SCHEDULER {scheduler}" in result.outlines
 
 
-def test_the_marker_and_the_fixtures_are_listed(world: Any) -> None:
-    assert "@pytest.mark.eyechart(*benchmarks, protocol)" in world.call("--markers").stdout.str()
-    said = world.call("--fixtures").stdout.str()
+def test_the_marker_and_the_fixtures_are_listed(pytester: pytest.Pytester) -> None:
+    marker = "@pytest.mark.eyechart(*benchmarks, protocol)"
+    assert marker in pytester.runpytest_inprocess("--markers").stdout.str()
+    said = pytester.runpytest_inprocess("--fixtures").stdout.str()
     for name in ("evaluate", "eye_dataset", "eye_label_sets", "eye_run", "eye_session", "eye_settings"):
         assert f"{name} " in said

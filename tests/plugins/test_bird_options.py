@@ -58,21 +58,17 @@ def test_a_report_carries_plain_values_alone(plain: Any) -> None:
     }
 
 
-def test_templates_reach_the_encoder_and_its_answers(plain: Any) -> None:
+def test_templates_and_names_of_ones_own_reach_the_encoder_and_its_answers(plain: Any) -> None:
     before, texts, shown = {*plain.store}, len(plain.lines("texts")), plain.asked
-    ask(plain, SPECIES, "--eye-templates=name")
-    assert species(plain)["variant"]["templates"].startswith("name (")
-    assert plain.first[1]["variant"]["templates"].startswith("bird (")
-    assert (len(plain.lines("texts")) - texts, plain.asked - shown) == (1, 0)
-    assert before < {*plain.store}
-
-
-def test_names_of_ones_own_are_asked_for(plain: Any) -> None:
     count = open_realbirdid(CASES).classes
     (plain.folder / "names.txt").write_text("".join(f"bird {index}\n" for index in range(count)))
-    ask(plain, SPECIES, "--eye-names=names.txt")
+    ask(plain, SPECIES, "--eye-templates=name", "--eye-names=names.txt")
+    assert species(plain)["variant"]["templates"].startswith("name (")
+    assert plain.first[1]["variant"]["templates"].startswith("bird (")
     assert species(plain)["variant"]["names"].startswith("names.txt (")
     assert species(plain)["metrics"] != plain.first[1]["metrics"]
+    assert (len(plain.lines("texts")) - texts, plain.asked - shown) == (1, 0)
+    assert before < {*plain.store}
 
 
 def test_names_of_another_number_are_refused(plain: Any) -> None:
@@ -80,32 +76,11 @@ def test_names_of_another_number_are_refused(plain: Any) -> None:
     assert "but the class names 'few.txt" in ask(plain, SPECIES, "--eye-names=few.txt", code=1)
 
 
-def test_an_encoder_takes_no_prompt(plain: Any) -> None:
-    said = ask(plain, SPECIES, "--eye-set=species.prompt=species", code=1)
-    assert (
-        "--eye-set=species.prompt=species is for models that answer in words; tiny compares. Give --eye-templates."
-        in said
-    )
-
-
-def test_a_limit_asks_about_so_many(plain: Any) -> None:
-    ask(plain, SPECIES, "--eye-limit=10")
-    record = species(plain)
-    assert (record["data"]["n"], record["limit"], sum(record["outcomes"].values())) == (10, 10, 10)
-
-
-def test_what_is_no_number_is_an_error_and_no_wrong_answer(world: Any) -> None:
+def test_a_limit_asks_about_so_many_of_which_what_is_no_number_is_an_error(world: Any) -> None:
     world.order("tiny", 2, "nan")
-    said = ask(world, SPECIES, "--eye-max-errors=1")
-    outcomes = species(world)["outcomes"]
-    assert (outcomes["error"], sum(outcomes.values())) == (1, 135)
-    assert "1 of 135 images ended in an error and are left out of every score" in said
-    assert max(one["n"] for one in species(world)["metrics"] if one["name"] != "answered") == 134
-
-
-def test_a_killed_run_goes_on_and_ends_the_same(plain: Any, world: Any) -> None:
-    world.order("tiny", 5, "die")
-    assert world.call("--pyargs", "eyechart.benchmarks", "-k", SPECIES, "--eye-offline", "--eye-model=tiny[]").ret == -9
-    ask(world, SPECIES)
-    assert world.records == [plain.first[1]]
-    assert world.asked == 135 + 4
+    said = ask(world, SPECIES, "--eye-limit=10", "--eye-max-errors=1")
+    record = species(world)
+    assert (record["data"]["n"], record["limit"], sum(record["outcomes"].values())) == (10, 10, 10)
+    assert record["outcomes"]["error"] == 1
+    assert "1 of 10 images ended in an error and are left out of every score" in said
+    assert max(one["n"] for one in record["metrics"] if one["name"] != "answered") <= 9

@@ -31,16 +31,7 @@ def broken(world: Any, tmp_path: Path) -> Any:
     return world
 
 
-def test_a_corrupt_picture_fails_its_case_by_name_and_the_rest_is_kept(broken: Any) -> None:
-    result = broken.run()
-    result.assert_outcomes(failed=1, passed=1)
-    said = "1 of 18 images ended in an error; --eye-max-errors allows 0.*"
-    result.stdout.fnmatch_lines([said, f"*{BROKEN}*truncated*"])
-    assert broken.asked == 18 - 1 + 6
-    assert len(broken.records) == 2
-
-
-def test_a_corrupt_picture_is_an_error_and_no_wrong_answer(broken: Any) -> None:
+def test_a_corrupt_picture_is_an_error_and_no_wrong_answer_and_is_asked_when_it_is_mended(broken: Any) -> None:
     result = broken.passes("--eye-max-errors=1")
     result.stdout.fnmatch_lines(["note: imagenet/tiny/tiny[[][]] (zero_shot): 1 of 18 images ended in an error*"])
     record = broken.records[0]
@@ -49,33 +40,24 @@ def test_a_corrupt_picture_is_an_error_and_no_wrong_answer(broken: Any) -> None:
     assert {metric["n"] for metric in record["metrics"] if metric["subset"] == "all"} == {17}
     rows = (broken.latest / record["predictions"]["path"]).read_text().splitlines()
     assert "truncated" in next(row for row in rows if BROKEN in row)
-
-
-def test_a_mended_picture_is_asked(broken: Any) -> None:
-    broken.run()
+    assert broken.asked == 18 - 1 + 6
     shutil.copyfile(next(broken.data.glob("imagenet/tiny2/*/*.png")), next(broken.data.glob(f"*/*/*/{BROKEN}")))
     broken.passes()
     assert broken.records[0]["outcomes"]["error"] == 0
 
 
-def test_not_a_number_is_an_error_naming_picture_and_remedy(world: Any) -> None:
-    world.models = ("tiny[]",)
+def test_not_a_number_is_an_error_with_a_remedy_and_a_later_run_asks_again_about_it_alone(
+    world: Any, serial: Any
+) -> None:
     world.order("tiny", batch=1, do="nan")
     result = world.run()
-    result.assert_outcomes(failed=1, passed=1)
+    result.assert_outcomes(failed=1, passed=3)
+    result.stdout.fnmatch_lines(["1 of 18 images ended in an error; --eye-max-errors allows 0.*"])
     result.stdout.fnmatch_lines(["*imagenet/tiny: *tiny-00.jpg: tiny answered with NaN*Try dtype=float32*"])
-
-
-def test_a_later_run_asks_again_about_the_errors_alone(world: Any, new_world: Any) -> None:
-    world.models = ("tiny[]",)
-    world.order("tiny", batch=1, do="nan")
-    world.run().assert_outcomes(failed=1, passed=1)
+    before = world.asked
     world.passes()
-    assert world.asked == 18 + 6 + 1
-    whole = new_world()
-    whole.models = world.models
-    whole.passes()
-    assert (world.records, world.store) == (whole.records, whole.store)
+    assert world.asked == before + 1
+    assert (world.records, world.store) == (serial.records, serial.store)
 
 
 def test_a_missing_data_set_is_a_skip_with_its_reason(world: Any) -> None:
@@ -84,26 +66,16 @@ def test_a_missing_data_set_is_a_skip_with_its_reason(world: Any) -> None:
     result.stdout.fnmatch_lines(["SKIPPED*imagenet/val is not under*"])
 
 
-def test_a_missing_data_set_fails_if_strict(world: Any) -> None:
-    result = world.run("--eye-strict", "-k", "imagenet/val")
-    result.assert_outcomes(errors=2)
-    result.stdout.fnmatch_lines(["*imagenet/val is not under*"])
-
-
-def test_a_folder_in_an_unknown_layout_is_an_error(world: Any, tmp_path: Path) -> None:
-    world.data = tmp_path / "data"
-    (world.data / "imagenet" / "tiny").mkdir(parents=True)
+def test_a_folder_in_an_unknown_layout_and_a_broken_one_fail_with_the_sentence_alone(
+    world: Any, tmp_path: Path
+) -> None:
+    world.data, world.models = tmp_path / "data", ("tiny[]",)
+    for split in ("tiny", "tiny2"):
+        (world.data / "imagenet" / split).mkdir(parents=True)
+    (world.data / "imagenet" / "tiny2" / "stray.png").write_bytes(b"")
     result = world.run()
     result.assert_outcomes(errors=2)
     result.stdout.fnmatch_lines(["*holds no split in a known layout: expected*"])
-
-
-def test_a_broken_data_set_fails_with_the_sentence_alone(world: Any, tmp_path: Path) -> None:
-    world.data, world.models = tmp_path / "data", ("tiny[]",)
-    (world.data / "imagenet" / "tiny").mkdir(parents=True)
-    (world.data / "imagenet" / "tiny" / "stray.png").write_bytes(b"")
-    result = world.run()
-    result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*stray.png has no label*"])
     assert "Traceback" not in result.stdout.str()
     assert "errors_as_failures" not in result.stdout.str()
@@ -128,16 +100,15 @@ def pytest_runtest_setup():
 """
 
 
-def test_a_disk_that_fills_up_costs_no_kept_answer(world: Any, serial: Any) -> None:
+def test_a_disk_that_fills_up_ends_the_case_with_a_sentence(world: Any) -> None:
     world.models = ("tinyclass[]",)
     result = world.run(world.plugin(FULL))
     assert result.ret == pytest.ExitCode.TESTS_FAILED, result.stdout.str()
     result.stdout.fnmatch_lines(["The store cannot be written at *: File too large*run the same command again."])
-    world.passes()
 
 
-def test_a_library_that_warns_fails_no_benchmark(cold: Any) -> None:
-    result = cold.passes("-W", "error", cold.plugin(WARNS))
+def test_a_library_that_warns_fails_no_benchmark(world: Any) -> None:
+    result = world.passes("-W", "error", world.plugin(WARNS))
     assert "old habits" in result.stdout.str()
 
 
@@ -178,17 +149,16 @@ def test_a_full_disk_under_the_records_ends_the_session_with_a_sentence(world: A
     assert "INTERNALERROR" not in result.stdout.str()
 
 
-@pytest.mark.parametrize(("strict", "outcome"), [((), "skipped"), (("--eye-strict",), "failed")])
-def test_a_support_split_that_is_not_there_is_named(world: Any, strict: tuple[str, ...], outcome: str) -> None:
+def test_a_support_split_that_is_not_there_is_named(world: Any) -> None:
     world.models = ("knn[tiny[],support=imagenet/tinny]",)
-    result = world.run("-rs", *strict)
-    assert result.parseoutcomes()[outcome] == 2
+    result = world.run("-rs")
+    assert result.parseoutcomes()["skipped"] == 2
     result.stdout.fnmatch_lines(["*There is no split imagenet/tinny; did you mean imagenet/tiny or imagenet/tiny2*"])
 
 
-@pytest.mark.parametrize(("source", "named"), [("", "mine:Mine"), ("import nothing_there", "mine:Mine"), ("", "my:M")])
-def test_a_class_that_cannot_be_imported_is_a_wrong_option(world: Any, source: str, named: str) -> None:
-    (world.folder / "mine.py").write_text(source)
+def test_a_class_that_cannot_be_imported_is_a_wrong_option(world: Any) -> None:
+    named = "mine:Mine"
+    (world.folder / "mine.py").write_text("import nothing_there")
     world.models = (f"{named}[]",)
     result = world.run()
     assert result.ret == pytest.ExitCode.USAGE_ERROR

@@ -12,8 +12,7 @@ HELD, USAGE, REGRESSION = "--eye-baseline=kept", 4, 10
 ALLOWED = "--eye-max-errors=18"
 
 
-@pytest.mark.parametrize("left", [6, 1])
-@pytest.mark.parametrize("more", [(), ("--eye-strict",)])
+@pytest.mark.parametrize(("left", "more"), [(6, ()), (1, ("--eye-strict",))])
 def test_right_answers_that_become_errors_are_a_loss(held: Any, left: int, more: tuple[str, ...]) -> None:
     lost = 18 - left
     for picture in range(lost):
@@ -50,12 +49,6 @@ def test_errors_that_are_gone_are_a_gain(gated: Any) -> None:
     assert "better: answered (ImGT, asked) +66.67 points" in gated.ran(HELD, ALLOWED)
 
 
-def test_without_errors_nothing_is_said_of_answers(held: Any) -> None:
-    said = held.ran(HELD, "--eye-power")
-    assert "answered" not in said
-    assert re.search(r"gate: 4 numbers compared, 0 significantly worse", said)
-
-
 def remove_from_baseline(file: Any, names: set[str]) -> None:
     """Remove the numbers of these names from every case of a baseline, as an editor would."""
     baseline = json.loads(file.read_text())
@@ -76,12 +69,9 @@ def test_an_incomplete_baseline_is_compared_as_far_as_it_goes(held: Any) -> None
 def test_an_incomplete_baseline_fails_under_strict(held: Any) -> None:
     (file,) = held.files
     remove_from_baseline(file, {"acc1"})
-    assert "acc1 (ImGT) is not in the baseline" in held.ran(HELD)
     said = held.ran(HELD, "--eye-strict", code=REGRESSION)
     assert f"(replay): {file} does not have one number that the case has now: acc1 (ImGT).\n" in said
     assert "They were not compared. Write the baseline again with --eye-update-baseline." in said
-    held.ran(HELD, "--eye-strict", "--eye-update-baseline")
-    assert "does not have" not in held.ran(HELD, "--eye-strict")
 
 
 def test_a_baseline_without_any_number_is_refused(held: Any) -> None:
@@ -96,7 +86,8 @@ def test_a_baseline_without_any_number_is_refused(held: Any) -> None:
 
 def test_a_record_has_the_share_of_answers(held: Any) -> None:
     held.damage("tiny-05")
-    held.ran(ALLOWED, "--eye-floor=imagenet/tiny/replay:answered>=0.9")
+    floors = [f"--eye-floor=imagenet/tiny/replay:answered>={least}" for least in (0.9, 0.99)]
+    said = held.ran(ALLOWED, *floors, code=REGRESSION)
     found = {
         record["split"]: next(metric for metric in record["metrics"] if metric["name"] == "answered")
         for record in held.world.session["records"]
@@ -105,5 +96,5 @@ def test_a_record_has_the_share_of_answers(held: Any) -> None:
         "tiny": (pytest.approx(17 / 18), 18),
         "tiny2": (1.0, 6),
     }
-    said = held.ran(ALLOWED, "--eye-floor=imagenet/tiny/replay:answered>=0.99", code=REGRESSION)
-    assert "answered (ImGT, asked) is 0.9444 (n=18)" in said
+    assert "answered (ImGT, asked) is 0.9444 (n=18), and --eye-floor=imagenet/tiny/replay:answered>=0.99." in said
+    assert "answered>=0.9." not in said

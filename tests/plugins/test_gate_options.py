@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
+from eyechart.plugins.gate_options import read_rule
+
 pytestmark = pytest.mark.deep
 
-USAGE, REGRESSION = 4, 10
+REGRESSION = 10
 ALONE = "is about a comparison, and this session makes none. Name baselines with --eye-baseline"
 UPDATE = "--eye-update-baseline"
 
@@ -31,21 +33,19 @@ UPDATE = "--eye-update-baseline"
     ],
 )
 def test_what_cannot_be_meant_is_refused(pytester: pytest.Pytester, given: list[str], sentence: str) -> None:
-    result = pytester.runpytest_inprocess("--pyargs", "eyechart.benchmarks", *given)
-    said = "\n".join([*result.outlines, *result.errlines])
-    assert result.ret == USAGE, said
-    assert sentence in said
-    assert "Traceback" not in said
+    with pytest.raises(pytest.UsageError) as error:
+        pytester.parseconfigure(*given)
+    assert sentence in str(error.value)
 
 
-def test_what_the_ini_file_sets_may_wait_for_a_baseline(world: Any) -> None:
-    (world.folder / "pytest.ini").write_text("[pytest]\neye_max_drop = 0.01\neye_alpha = 0.05\n")
-    assert "gate:" not in world.passes("-k", "imagenet/tiny2").stdout.str()
+def test_what_the_ini_file_sets_may_wait_for_a_baseline(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\neye_max_drop = 0.01\neye_alpha = 0.05\n")
+    rule = read_rule(pytester.parseconfigure("--eye-strict"))
+    assert (rule.max_drop, rule.alpha) == (0.01, 0.05)
 
 
-@pytest.mark.parametrize("more", [(), (UPDATE,), ("-n2",)])
-def test_power_without_a_baseline_is_by_the_session_alone(world: Any, more: tuple[str, ...]) -> None:
-    said = world.passes("--eye-power", "--eye-alpha=0.02", *more).stdout.str()
+def test_power_without_a_baseline_is_by_the_session_alone(world: Any) -> None:
+    said = world.passes("--eye-power", "--eye-alpha=0.02", "-n1").stdout.str()
     # The least loss that 18 images would show is above the few right answers that the model can lose.
     assert "imagenet/tiny/tiny[] (zero_shot): acc1 (ImGT) would show no loss (n=18, exact McNemar, if 5%" in said
     assert re.search(r"imagenet/tiny2/tiny\[\] .*acc1 \(ImGT\) would show no loss \(n=6, exact McNemar, if 5%", said)
@@ -66,25 +66,16 @@ def test_a_ground_truth_more_or_less_is_said_and_the_others_are_compared(world: 
     assert re.search(r"imagenet/tiny/tiny\[\] .* has no value now for what \S+ has: acc1 \(More\)", gone.stdout.str())
 
 
-def test_a_floor_fails_the_same_cases_with_workers(world: Any) -> None:
-    for workers in ("-n0", "-n2"):
-        result = world.run(
-            workers, "--eye-floor=imagenet/tiny/zero_shot:acc1>=1", "--eye-floor=imagenet/zero_shot:acc5>=0"
-        )
-        said = result.stdout.str()
-        assert result.ret == REGRESSION, said
-        assert re.search(r"^FAILED \S*test_zero_shot\[imagenet/tiny/tiny\[\]\]", said, re.MULTILINE)
-        assert said.count("FAILED ") == 1
-        assert re.search(r"acc1 \(ImGT\) is 0\.\d{4} \(n=18\), and --eye-floor=imagenet/tiny/zero_shot:acc1>=1\.", said)
-
-
-def test_an_upper_bound_is_a_floor_too(world: Any) -> None:
-    said = world.run("--eye-floor=imagenet/tiny/supervised:brier<=0").stdout.str()
-    assert re.search(r"brier \(ImGT\) is \d\.\d{4} \(n=18\), and --eye-floor=imagenet/tiny/supervised:brier<=0\.", said)
-
-
-def test_an_unknown_number_of_a_floor_is_told_beside_a_floor_that_is_missed(world: Any) -> None:
-    result = world.run("--eye-floor=imagenet/zero_shot:acc7>=0.5", "--eye-floor=imagenet/tiny/zero_shot:acc1>=1")
+def test_floors_fail_a_case_of_a_worker_and_an_unknown_number_is_told_beside_them(world: Any) -> None:
+    floors = ("zero_shot:acc1>=1", "zero_shot:acc5>=0", "supervised:brier<=0", "zero_shot:acc7>=0.5")
+    result = world.run("-n1", *(f"--eye-floor=imagenet/tiny/{floor}" for floor in floors))
     said = result.stdout.str()
-    assert result.ret == REGRESSION
-    assert "ERROR: --eye-floor=imagenet/zero_shot:acc7>=0.5 matches no metric of this session; did you mean " in said
+    assert result.ret == REGRESSION, said
+    for protocol, model in (("zero_shot", "tiny"), ("supervised", "tinyclass")):
+        assert re.search(rf"^FAILED \S*test_{protocol}\[imagenet/tiny/{model}\[\]\]", said, re.MULTILINE)
+    assert said.count("FAILED ") == 2
+    assert re.search(r"acc1 \(ImGT\) is 0\.\d{4} \(n=18\), and --eye-floor=imagenet/tiny/zero_shot:acc1>=1\.", said)
+    assert re.search(r"brier \(ImGT\) is \d\.\d{4} \(n=18\), and --eye-floor=imagenet/tiny/supervised:brier<=0\.", said)
+    assert (
+        "ERROR: --eye-floor=imagenet/tiny/zero_shot:acc7>=0.5 matches no metric of this session; did you mean " in said
+    )

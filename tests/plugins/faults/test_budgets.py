@@ -9,18 +9,13 @@ pytestmark = pytest.mark.deep
 
 PICTURES = 18
 PRICES = {"price_in": 2, "price_cached": 1, "price_out": 8}
-BUDGETS = {  # about as much as nine pictures take, and more than eighteen
-    "budget_tokens": (3300, 9000),
-    "budget": (0.0058, 0.02),
-}
+MOST, MORE = 0.0058, 0.02  # USD: about as much as nine pictures take, and more than eighteen
 
 
-@pytest.fixture(scope="module", params=BUDGETS)
-def spent(request: pytest.FixtureRequest, new_exam: Callable[..., Any]) -> Any:
+@pytest.fixture(scope="module")
+def spent(new_exam: Callable[..., Any]) -> Any:
     """After a run that spent its budget, and the same command again."""
-    exam = new_exam(**PRICES)
-    exam.name, (exam.most, exam.more) = request.param, BUDGETS[request.param]
-    exam.options[exam.name] = exam.most
+    exam = new_exam(**PRICES, budget=MOST)
     exam.said = exam.run().stdout.str()
     exam.first, exam.tokens = exam.fresh, exam.server.tokens
     exam.again = exam.run().stdout.str()
@@ -32,20 +27,15 @@ def cost(tokens: tuple[int, int, int]) -> float:
     return (PRICES["price_in"] * (read - cached) + PRICES["price_cached"] * cached + PRICES["price_out"] * said) / 1e6
 
 
-def amount(exam: Any, tokens: tuple[int, int, int]) -> float:
-    return cost(tokens) if exam.name == "budget" else tokens[0] + tokens[2]
-
-
 def test_a_budget_ends_a_case_in_its_middle_and_is_not_overdrawn(spent: Any) -> None:
     assert 6 <= len(spent.first) <= 10
-    assert 0.7 * spent.most < amount(spent, spent.tokens) <= spent.most
+    assert 0.7 * MOST < cost(spent.tokens) <= MOST
 
 
 def test_a_spent_budget_is_told_in_a_sentence(spent: Any) -> None:
-    limit = "of 0.0058 USD" if spent.name == "budget" else "of 3,300"
     for said in (spent.said, spent.again):
         (told,) = (line for line in said.splitlines() if line.startswith("The budget is used up"))
-        assert limit in told
+        assert "of 0.0058 USD" in told
         assert told.endswith("raise the budget, and run again: only what is missing is asked.")
 
 
@@ -54,7 +44,7 @@ def test_the_same_command_spends_no_more(spent: Any) -> None:
 
 
 def test_a_larger_budget_pays_for_the_rest_alone(spent: Any) -> None:
-    spent.options[spent.name] = spent.more
+    spent.options["budget"] = MORE
     spent.passes()
     assert [*spent.paid.values()] == [1] * PICTURES
     assert len(spent.fresh) == PICTURES - len(spent.first)

@@ -1,4 +1,4 @@
-"""Processes, a node or the command are killed, eight times in all, while a Ray cluster answers.
+"""Processes, a node or the command are killed or interrupted, six times in all, while a Ray cluster answers.
 
 Nothing that is stored is lost, little is asked twice, and no run hangs.
 """
@@ -26,11 +26,11 @@ class Slow(TinyClass):
         time.sleep(float(os.environ["EYECHART_NAP"]))
         return super().see(images)
 """
-PICTURES, MANY = 24, 120
+PICTURES, MANY = 24, 48
 IN_FLIGHT = 2  # work units of a process
 BATCHES = 4  # of a work unit at most, here of one picture
-KILLS = (0, 9)  # pictures that are answered when the command is killed: none yet, and some
-KILLED_PROCESSES = 5
+ENDS = {0: signal.SIGKILL, 9: signal.SIGINT}  # of the command, after so many pictures: none yet, and some
+KILLED_PROCESSES = 3
 
 
 def prepare(world: Any, nap: float = 0.2) -> Any:
@@ -80,7 +80,7 @@ def test_a_node_that_is_gone_for_good_loses_no_answer(
 def test_processes_that_are_killed_again_and_again_lose_no_answer(
     slow: Any, new_world: Callable[[], Any], large: Path, on_cluster: str
 ) -> None:
-    """A process is killed after a random number of pictures, five times in one run."""
+    """A process is killed after a random number of pictures, three times in one run."""
     alone = prepare(new_world(), nap=0)
     alone.data = slow.data = large
     alone.passes(f"--eye-limit={MANY}")
@@ -88,7 +88,7 @@ def test_processes_that_are_killed_again_and_again_lose_no_answer(
     random = Random(3)
     process = start(slow, on_cluster, f"--eye-limit={MANY}")
     for _ in range(KILLED_PROCESSES):
-        end = slow.asked + random.randrange(5, 20)
+        end = slow.asked + random.randrange(4, 10)
         slow.until(lambda: slow.asked >= end)  # noqa: B023
         os.kill(int(slow.lines("process")[-1][0]), signal.SIGKILL)
     said, complained = slow.ended(process)
@@ -97,13 +97,16 @@ def test_processes_that_are_killed_again_and_again_lose_no_answer(
     assert MANY <= slow.asked <= MANY + KILLED_PROCESSES * IN_FLIGHT * BATCHES
 
 
-def test_a_command_that_is_killed_goes_on(slow: Any, expected: dict[str, bytes], on_cluster: str) -> None:
-    """What was stored is not asked again, whether kill -9 comes before the first answer or among them."""
-    for answered in KILLS:
+def test_a_command_that_is_killed_or_interrupted_goes_on(
+    slow: Any, expected: dict[str, bytes], on_cluster: str
+) -> None:
+    """What was stored is not asked again, whether the command ends before the first answer or among them."""
+    for answered, how in ENDS.items():
         process = start(slow, on_cluster)
         slow.until(lambda: len(slow.lines("process")) > answered)  # noqa: B023
-        process.kill()
-        slow.ended(process)
+        process.send_signal(how)
+        said, _ = slow.ended(process)
+    assert process.returncode == pytest.ExitCode.INTERRUPTED, said
     slow.passes(on_cluster, "--eye-ray-actors=2")
     assert slow.store == expected
-    assert PICTURES <= slow.asked <= PICTURES + len(KILLS) * IN_FLIGHT * 2  # of two processes
+    assert PICTURES <= slow.asked <= PICTURES + len(ENDS) * IN_FLIGHT * 2  # of two processes

@@ -1,9 +1,12 @@
 """Every fault of a server in one run: what is said, what the record has, and what the next run asks."""
 
 from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 pytestmark = pytest.mark.deep
 
@@ -48,14 +51,6 @@ def paid_for(server: Any, **choice: object) -> Any:
 
 
 @pytest.fixture(scope="module")
-def clean(new_exam: Callable[..., Any]) -> Any:
-    """After a run without faults."""
-    exam = new_exam(price_in=2, price_cached=1, price_out=8)
-    exam.passes()
-    return exam
-
-
-@pytest.fixture(scope="module")
 def faulty(new_exam: Callable[..., Any]) -> Any:
     """After a run with every fault, which fails; `said` has its words and `first` its record."""
     exam = new_exam(price_in=2, price_cached=1, price_out=8, timeout=4)
@@ -74,19 +69,6 @@ def after(faulty: Any) -> Any:
     return faulty
 
 
-def test_every_picture_is_asked_and_paid_once(clean: Any) -> None:
-    assert [*clean.asked.values()] == [*clean.paid.values()] == [1] * PICTURES
-    assert sum(clean.record["outcomes"].values()) == PICTURES
-
-
-def test_the_record_has_what_the_server_counted(clean: Any) -> None:
-    read, cached, said = clean.server.tokens
-    served = clean.record["usage"]
-    assert (served["prompt_tokens"], served["cached_tokens"], served["answer_tokens"]) == (read, cached, said)
-    assert served["requests"] == PICTURES
-    assert served["cost"] == pytest.approx((2 * (read - cached) + cached + 8 * said) / 1e6)
-
-
 @pytest.mark.parametrize("sentence", [*LASTING, *KEPT])
 def test_each_error_is_one_sentence_beside_its_picture(faulty: Any, sentence: str) -> None:
     (row,) = [row for row in faulty.first_rows if sentence in row["error"]]
@@ -95,17 +77,26 @@ def test_each_error_is_one_sentence_beside_its_picture(faulty: Any, sentence: st
     assert f"  {row['key']}: {row['error']}\n" in faulty.said
 
 
-def test_errors_are_counted_apart_and_are_no_wrong_answers(faulty: Any, clean: Any) -> None:
+def test_errors_are_counted_apart_and_are_no_wrong_answers(faulty: Any) -> None:
     errors = len(LASTING) + len(KEPT)
     outcomes = {**faulty.first["outcomes"]}
     refused = outcomes.pop("refused")  # two content filters and a refusal, which are among the errors
     assert (outcomes["error"], sum(outcomes.values()), refused) == (errors, PICTURES, 3)
     shares = [metric for metric in faulty.first["metrics"] if metric["name"] != "answered"]
     assert {metric["n"] for metric in shares} == {PICTURES - errors}
-    good = [row["key"] for row in faulty.first_rows if not row["error"]]
-    assert [row for row in faulty.first_rows if row["key"] in good] == [
-        row for row in clean.rows() if row["key"] in good
-    ]
+
+
+def test_every_other_picture_has_its_own_answer(faulty: Any) -> None:
+    own = {asked.pictures[0]: faulty.server.answer(asked) for asked in faulty.server.asked if asked.pictures}
+    good = [row for row in faulty.first_rows if not row["error"]]
+    assert len(good) == PICTURES - len(LASTING) - len(KEPT)
+    for row in good:
+        (path,) = faulty.world.data.glob(f"imagenet/tiny/*/{Path(row['key']).name}*")
+        assert row["response"] == own[seen(path)]
+
+
+def seen(path: Path) -> str:
+    return sha256(Image.open(path).convert("RGB").tobytes()).hexdigest()
 
 
 def test_the_run_says_how_many_and_how_many_are_allowed(faulty: Any) -> None:
@@ -147,22 +138,11 @@ def test_no_file_holds_the_key(after: Any) -> None:
 
 def test_a_wrong_key_is_one_request_and_one_sentence(exam: Any) -> None:
     exam.server.always = exam.server.refusal(401, f"Incorrect API key provided: {KEY}")
-    exam.cases = "(mcq or open_world) and imagenet/tiny"
+    exam.cases = "(mcq or open_world) and imagenet/tiny/"
     result = exam.run()
-    result.assert_outcomes(failed=4)
+    result.assert_outcomes(failed=2)
     assert len(exam.server.asked) == 1
     told = "The server does not accept the API key (HTTP 401: Incorrect API key provided: [key]). Check the environment"
-    assert result.stdout.str().count(told) == 4  # each case says why it has no score
+    assert result.stdout.str().count(told) == 2  # each case says why it has no score
     assert KEY not in result.stdout.str() + result.stderr.str()
     assert exam.world.store == {}
-
-
-def test_a_server_that_is_gone_ends_the_case_with_what_was_kept(exam: Any) -> None:
-    exam.options = {"concurrency": 1, "retries": 0}
-    exam.server.plan = {index: [exam.server.refusal(503, "down")] for index in range(6, PICTURES)}
-    said = exam.run().stdout.str()
-    assert "The server answered none of the last 5 requests, nor a short request about a plain image of 224" in said
-    assert "the last: HTTP 503: down, 1 times. Answers so far are kept" in said
-    exam.server.plan = {}
-    exam.passes()
-    assert [len(exam.fresh), *{*exam.paid.values()}] == [PICTURES - 6, 1]

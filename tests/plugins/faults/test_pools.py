@@ -103,82 +103,98 @@ def distributed(world: Any, request: pytest.FixtureRequest) -> Any:
     return world
 
 
-def test_the_store_is_that_of_a_run_in_one_process(distributed: Any, serial: Any) -> None:
-    """Two processes answer for each model, and the next run in one process finds all answers."""
-    distributed.passes(*distributed.options)
-    assert distributed.store == serial.store
-    assert {record["loads"] for record in distributed.session["records"]} <= {0, 1, 2}
-    before = distributed.asked
-    distributed.passes()
-    assert distributed.asked == before == PICTURES * len(distributed.models)
+@pytest.fixture
+def divided(world: Any) -> Any:
+    """A folder to run in, and the options for two processes of each model on this machine."""
+    world.options = ["--eye-devices=2"]
+    return world
 
 
-def test_a_process_that_dies_is_started_again_and_no_answer_is_lost(distributed: Any, serial: Any) -> None:
+def test_a_process_that_dies_is_started_again_and_no_answer_is_lost(divided: Any, serial: Any) -> None:
     """A process is killed in its second batch; at most the two work units that it had are asked twice."""
-    distributed.order("tinyclass", 2, "die")
-    distributed.passes(*distributed.options)
-    assert distributed.store == serial.store
+    divided.order("tinyclass", 2, "die")
+    divided.passes(*divided.options)
+    assert divided.store == serial.store
+    assert {record["loads"] for record in divided.session["records"]} <= {0, 1, 2, 3}
     batch = 4
-    assert PICTURES * 2 < distributed.asked + batch <= PICTURES * 2 + 3 * batch
+    assert PICTURES * 2 < divided.asked + batch <= PICTURES * 2 + 3 * batch
 
 
-def test_a_run_that_is_interrupted_ends_its_processes_and_goes_on_later(distributed: Any, serial: Any) -> None:
-    """Ctrl-C arrives while a process works; the next run asks for what is missing."""
-    distributed.order("tinyclass", 3, "hold")
-    arguments = (*distributed.usual, *distributed.options)
-    with distributed.start(*arguments, python=distributed.fast) as process:
-        distributed.until(lambda: (distributed.folder / "held").exists() or process.poll() is not None)
+def test_a_run_that_is_interrupted_ends_its_processes_and_goes_on_later(divided: Any, serial: Any) -> None:
+    """Ctrl-C arrives while a process works; the next run, of one process, asks for what is missing."""
+    divided.order("tinyclass", 3, "hold")
+    arguments = (*divided.usual, *divided.options)
+    with divided.start(*arguments, python=divided.fast) as process:
+        divided.until(lambda: (divided.folder / "held").exists() or process.poll() is not None)
         process.send_signal(signal.SIGINT)
-        said, _ = distributed.ended(process)
+        said, _ = divided.ended(process)
     assert process.returncode == pytest.ExitCode.INTERRUPTED, said
-    distributed.passes(*distributed.options)
-    assert distributed.store == serial.store
-    assert distributed.asked < 3 * PICTURES
+    divided.passes()
+    assert divided.store == serial.store
+    assert divided.asked < 3 * PICTURES
 
 
-def test_a_picture_that_no_process_survives_is_an_error(distributed: Any) -> None:
-    """All other pictures are answered."""
+def test_models_that_processes_cannot_hold_or_survive_are_named(distributed: Any) -> None:
+    """One picture ends every process that sees it, and all others are answered; another model differs in each process.
+
+    On this machine a third model does not start, and a fourth one divides its work by itself.
+    """
     picture = sorted((distributed.data / "imagenet" / "tiny").rglob("*.jpg"))[0]
     pixels = TINY["TinyClass"].prepare(None, Image.open(picture).convert("RGB"))
     (distributed.folder / "mine.py").write_text(MODELS.replace("SUM", repr(float(abs(pixels).sum()))))
-    distributed.models = ("mine:Poison[batch_size=4]",)
-    distributed.call(*distributed.usual, *distributed.options, "-k", "imagenet/tiny/")
-    (record,) = distributed.records
-    assert (record["outcomes"]["error"], record["data"]["n"]) == (1, 18)
-    said = (distributed.latest / record["predictions"]["path"]).read_text()
-    assert "The process of the model was lost several times" in said
-
-
-def test_a_process_with_another_model_is_refused(distributed: Any) -> None:
-    """The message names the node and what differs."""
-    (distributed.folder / "mine.py").write_text(MODELS)
-    distributed.models = ("mine:Other[]",)
+    distributed.models = ("mine:Poison[batch_size=4]", "mine:Other[]")
+    here = distributed.options == ["--eye-devices=2"]
+    if here:
+        distributed.models += ("mine:Absent[]", "mine:Wide[data_parallel_size=2]")
     result = distributed.call(*distributed.usual, *distributed.options, "-k", "imagenet/tiny/")
     said = result.stdout.str()
     assert result.ret
     assert "Traceback" not in said
+    (record,) = distributed.records
+    assert (record["outcomes"]["error"], record["data"]["n"]) == (1, 18)
+    assert (
+        "The process of the model was lost several times"
+        in (distributed.latest / record["predictions"]["path"]).read_text()
+    )
     assert "of this " in said
     assert ": weights_sha256 is" in said
+    if here:
+        assert "a process on processor 0 cannot start (it ended with 3 each time)" in said
+        assert "All answers so far are stored; run the same command again" in said
+        assert (
+            "--eye-devices=2 divides the work among processes itself. Leave out data_parallel_size=2 of the model."
+            in said
+        )
 
 
-def test_texts_scores_and_replies_are_stored_as_by_one_process(distributed: Any, new_world: Any) -> None:
-    """A model that scores choices and gives answers, with protocols that need both."""
-    one = new_world()
-    for world in (one, distributed):
-        (world.folder / "mine.py").write_text(MODELS)
-        world.models = ("mine:Talker[]",)
-    keep = ("-k", "imagenet/tiny/ and (mcq or closed_world or posterior)")
-    encoder = "--eye-set=closed_world_plus.text_encoder=tinyeyes:Tiny[]"
-    for world, options in ((one, []), (distributed, distributed.options)):
-        result = world.call(*world.usual, *options, *keep, encoder)
-        assert result.ret == 0, result.stdout.str()
-    assert len({path.split("/")[1] for path in one.store if path.endswith("done.json")}) >= 3
-    assert distributed.store == one.store
-    assert distributed.asked == one.asked
+KEEP = ("-k", "imagenet/tiny/ and (mcq or closed_world or posterior)")
+ENCODER = "--eye-set=closed_world_plus.text_encoder=tinyeyes:Tiny[]"
+
+
+@pytest.fixture(scope="module")
+def alone(new_world: Any) -> Any:
+    """After a run in one process of a model that scores choices and gives answers, with protocols that need both."""
+    world = new_world()
+    talk(world)
+    return world
+
+
+def talk(world: Any, *options: str) -> None:
+    """Have such a model answer."""
+    (world.folder / "mine.py").write_text(MODELS)
+    world.models = ("mine:Talker[]",)
+    result = world.call(*world.usual, *options, *KEEP, ENCODER)
+    assert result.ret == 0, result.stdout.str()
+
+
+def test_texts_scores_and_replies_are_stored_as_by_one_process(distributed: Any, alone: Any) -> None:
+    talk(distributed, *distributed.options)
+    assert len({path.split("/")[1] for path in alone.store if path.endswith("done.json")}) >= 3
+    assert distributed.store == alone.store
+    assert distributed.asked == alone.asked
 
 
 ROWS_OF_TEXTS = """
-import sys
 from pathlib import Path
 from eyechart.inference.requests.row_requests import ClassWeights, Encode, ScoreChoices
 from eyechart.inference.runner.runner import Runner
@@ -186,13 +202,12 @@ from eyechart.evaluation.settings import Settings
 from eyechart.evaluation.session import Session
 from eyechart.models.spec import parse_spec
 
-several = {"ray": sys.argv[1], "ray_actors": 2} if sys.argv[1:] else {"devices": 2}
 texts = tuple(f"text {number}" for number in range(30))
 asked = {
     "mine:Talker[]": [ScoreChoices(texts, (0,), ("yes", "no", "perhaps"))],
     "tinyeyes:Tiny[]": [Encode(texts), ClassWeights(texts[:3], ("a {c}", "the {c}"))],
 }
-for name, options in {"one": {}, "several": several}.items():
+for name, options in {"one": {}, "several": {"devices": 2}}.items():
     with Session(Settings(store=Path(name), **options)) as session:
         runner = Runner(session.store, None, 0, lambda *_: None, session.engine)
         for model, requests in asked.items():
@@ -201,33 +216,21 @@ for name, options in {"one": {}, "several": several}.items():
 """
 
 
-def test_rows_of_texts_are_stored_as_by_one_process(distributed: Any) -> None:
+def test_rows_of_texts_are_stored_as_by_one_process(world: Any) -> None:
     """Scores of texts, features of texts and class weights."""
-    folder = distributed.folder
-    (folder / "mine.py").write_text(MODELS)
-    addresses = [option.partition("=")[2] for option in distributed.options if option.startswith("--eye-ray=")]
-    command = [*distributed.fast, "-c", ROWS_OF_TEXTS, *addresses]
-    subprocess.run(command, cwd=folder, env=distributed.surroundings, check=True, timeout=300)
+    (world.folder / "mine.py").write_text(MODELS)
+    command = [*world.fast, "-c", ROWS_OF_TEXTS]
+    subprocess.run(command, cwd=world.folder, env=world.surroundings, check=True, timeout=300)
     one, several = (
         {
             path.relative_to(root): path.read_bytes()
             for path in root.rglob("*")
             if path.is_file() and path.name != "lock"
         }
-        for root in (folder / "one", folder / "several")
+        for root in (world.folder / "one", world.folder / "several")
     )
     assert one == several
     assert sum(path.name == "done.json" for path in one) == 2  # rows of scored texts are never complete
-
-
-def test_a_model_whose_processes_cannot_start_fails_with_a_sentence(world: Any) -> None:
-    """Every process is tried several times."""
-    (world.folder / "mine.py").write_text(MODELS)
-    world.models = ("mine:Absent[]",)
-    said = world.call(*world.usual, "--eye-devices=2", "-k", "imagenet/tiny/").stdout.str()
-    assert "a process on processor 0 cannot start (it ended with 3 each time)" in said
-    assert "All answers so far are stored; run the same command again" in said
-    assert "Traceback" not in said
 
 
 COUNTER = """
@@ -295,16 +298,6 @@ def test_a_process_of_a_model_with_two_parts_has_two_gpus(world: Any, on_gpus: s
     assert [sorted(ids) for ids in world.lines("gpus")] == [["0", "1"]]
 
 
-def test_a_model_that_divides_its_work_itself_is_refused(world: Any) -> None:
-    """A pool divides it, too."""
-    (world.folder / "mine.py").write_text(MODELS)
-    world.models = ("mine:Wide[data_parallel_size=2]",)
-    said = world.call(*world.usual, "--eye-devices=2", "-k", "imagenet/tiny/").stdout.str()
-    assert (
-        "--eye-devices=2 divides the work among processes itself. Leave out data_parallel_size=2 of the model." in said
-    )
-
-
 def test_an_address_without_a_cluster_is_refused(world: Any) -> None:
     """A sentence, and no wait."""
     said = world.call(*world.usual, "--eye-ray=127.0.0.1:1", "-k", "imagenet/tiny/").stdout.str()
@@ -322,11 +315,19 @@ def test_an_address_without_a_cluster_is_refused(world: Any) -> None:
         (("--eye-devices=0",), "--eye-devices must be a whole number from 1 up"),
         (("--eye-devices=2", "--eye-ray=auto"), "Set the processes on a cluster with --eye-ray-actors"),
         (("--eye-ray=auto", "--eye-ray-gpus=tiny=1.5"), "a share of one GPU, such as 0.25, or a whole number"),
-        (("--eye-ray=auto", "--eye-ray-gpus=tinny=1"), "--eye-ray-gpus=tinny: "),
     ],
 )
-def test_options_that_cannot_be_used_are_refused(world: Any, options: tuple[str, ...], said: str) -> None:
+def test_options_that_cannot_be_used_are_refused(
+    pytester: pytest.Pytester, options: tuple[str, ...], said: str
+) -> None:
     """Before any case."""
-    result = world.run(*options)
+    with pytest.raises(pytest.UsageError) as error:
+        pytester.parseconfigure(*options)
+    assert said in str(error.value)
+
+
+def test_gpus_of_an_unknown_model_are_refused(world: Any) -> None:
+    """In a session of its own, since a suggestion of names imports packages of models."""
+    result = world.run("--eye-ray=auto", "--eye-ray-gpus=tinny=1")
     assert result.ret == 4
-    assert said in result.stdout.str() + result.stderr.str()
+    assert "--eye-ray-gpus=tinny: " in result.stderr.str()

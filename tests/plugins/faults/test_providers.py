@@ -28,24 +28,49 @@ def chat(new_exam: Callable[..., Any]) -> Any:
     return exam
 
 
+REFUSALS: dict[str, tuple[dict[str, object], dict[str, object]]] = {
+    "openai": (
+        {"output": [{"type": "message", "content": [{"type": "refusal", "refusal": "I can't"}]}]},
+        {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}},
+    ),
+    "anthropic": ({"stop_reason": "refusal", "content": []}, {"stop_reason": "max_tokens"}),
+    "gemini": ({"finishReason": "SAFETY", "content": {}}, {"finishReason": "MAX_TOKENS"}),
+}
+ODD = (1, 4, 7)  # the places of two refusals and a truncated answer
+COUNTED = {"prompt_tokens": 300, "completion_tokens": 9}  # their tokens
+
+
 @pytest.fixture(scope="module", params=list(PROVIDERS))
 def other(request: pytest.FixtureRequest, new_exam: Callable[..., Any], tmp_path_factory: Any) -> Any:
-    """After a run through another API, in which every third question fails at first."""
+    """After a run through another API: every third question fails at first, two are refused, and one is truncated."""
     prices = tmp_path_factory.mktemp("prices") / "prices.toml"
     prices.write_text("date = 2026-12-31\n[models]\ntest = { input = 2, cached = 1, output = 8 }", encoding="utf-8")
     exam = new_exam()
     exam.backend, options, exam.path = PROVIDERS[request.param]
     exam.options = {"prices": prices, **options}
-    exam.server.plan = {index: [exam.server.refusal(529, "Overloaded")] for index in range(0, PICTURES, 3)}
-    exam.said = exam.passes()
+    refused, truncated = REFUSALS[exam.backend]
+    write = FORMATS[next(name for name in FORMATS if name in exam.path)]
+    bodies = [write(exam.server.name, "I think", COUNTED, **fact) for fact in (refused, refused, truncated)]
+    exam.server.plan = {index: [exam.server.refusal(529, "Overloaded")] for index in range(0, PICTURES, 3)} | {
+        index: [exam.server.reply(body)] for index, body in zip(ODD, bodies, strict=True)
+    }
+    exam.said = exam.passes("--eye-max-errors=2")
     return exam
 
 
 def test_the_answers_are_those_of_chat_completions(chat: Any, other: Any) -> None:
     compared = ("key", "target", "prediction", "correct", "error")
     mine, others = ([[row[name] for name in compared if name in row] for row in exam.rows()] for exam in (chat, other))
-    assert mine == others
-    assert chat.record["outcomes"] == other.record["outcomes"]
+    assert sum(one != another for one, another in zip(mine, others, strict=True)) == len(ODD)
+    assert chat.record["outcomes"]["error"] == 0
+
+
+def test_refusals_and_truncated_answers_are_outcomes_of_their_own(other: Any) -> None:
+    outcomes = other.record["outcomes"]
+    assert (outcomes["error"], outcomes["refused"], outcomes["truncated"]) == (2, 2, 1)
+    assert outcomes["correct"] + outcomes["wrong"] == PICTURES - len(ODD)
+    assert "refused" in other.said
+    assert [row["correct"] for row in other.rows() if row["error"]] == ["", ""]
 
 
 def test_every_picture_is_answered_once_at_its_address(other: Any) -> None:
@@ -54,7 +79,9 @@ def test_every_picture_is_answered_once_at_its_address(other: Any) -> None:
 
 
 def test_tokens_and_cost_are_those_of_the_server(other: Any) -> None:
-    counts = [other.server.count(asked) for asked, _ in other.server.paid if asked.pictures]
+    paid = [asked for asked, _ in other.server.paid if asked.pictures]
+    good = [other.server.count(asked) for asked in paid if other.server.index(asked) not in ODD]
+    counts = [*good, *[COUNTED | {"prompt_tokens_details": {"cached_tokens": 0}}] * len(ODD)]
     read, said = (sum(count[f"{name}_tokens"] for count in counts) for name in ("prompt", "completion"))
     cached = sum(count["prompt_tokens_details"]["cached_tokens"] for count in counts)
     usage = other.record["usage"]
@@ -64,36 +91,10 @@ def test_tokens_and_cost_are_those_of_the_server(other: Any) -> None:
     assert "The cost is at prices of 2026-12-31" in other.said
 
 
-REFUSALS: dict[str, tuple[dict[str, object], dict[str, object]]] = {
-    "openai": (
-        {"output": [{"type": "message", "content": [{"type": "refusal", "refusal": "I can't"}]}]},
-        {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}},
-    ),
-    "anthropic": ({"stop_reason": "refusal", "content": []}, {"stop_reason": "max_tokens"}),
-    "gemini": ({"finishReason": "SAFETY", "content": {}}, {"finishReason": "MAX_TOKENS"}),
-}
-
-
-def test_refusals_and_truncated_answers_are_outcomes_of_their_own(other: Any, new_exam: Callable[..., Any]) -> None:
-    exam = new_exam()
-    exam.backend, exam.options = other.backend, {**other.options}
-    refused, truncated = REFUSALS[exam.backend]
-    write = FORMATS[next(name for name in FORMATS if name in other.path)]
-    facts = [refused, refused, truncated]
-    bodies = [
-        write(exam.server.name, "I think", {"prompt_tokens": 300, "completion_tokens": 9}, **fact) for fact in facts
-    ]
-    exam.server.plan = {index: [exam.server.reply(body)] for index, body in enumerate(bodies)}
-    said = exam.fails()
-    outcomes = exam.record["outcomes"]
-    assert (outcomes["error"], outcomes["refused"], outcomes["truncated"]) == (2, 2, 1)
-    assert outcomes["correct"] + outcomes["wrong"] == PICTURES - 3
-    assert "refused" in said
-    assert [row["correct"] for row in exam.rows() if row["error"]] == ["", ""]
-
-
 def test_thinking_is_stored_beside_the_answer_and_not_in_it(other: Any) -> None:
-    assert sum(content.count(b'"thinking":"Let me see."') for content in other.world.store.values()) == PICTURES
+    assert sum(content.count(b'"thinking":"Let me see."') for content in other.world.store.values()) >= PICTURES - len(
+        ODD
+    )
     assert not any("Let me see" in value for row in other.rows() for value in row.values())
 
 
@@ -101,8 +102,3 @@ def test_the_key_is_in_no_file(other: Any) -> None:
     files = [path for path in other.world.latest.rglob("*") if path.is_file()]
     assert not [path for path in files if KEY.encode() in path.read_bytes()]
     assert not [name for name, content in other.world.store.items() if KEY.encode() in content]
-
-
-def test_the_next_run_asks_nothing(other: Any) -> None:
-    other.passes()
-    assert other.fresh == {}

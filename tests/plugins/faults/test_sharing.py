@@ -20,18 +20,6 @@ CHOICES = (
     "--eye-set=closed_world_plus.mapping=inclusion",
 )
 
-# Says when this session comes to answers that another one is still being given.
-WAITS = """
-from pathlib import Path
-
-from eyechart.inference.store.entries import StoreEntry
-
-def noted(self, folder, key, waiting, *more, make=StoreEntry.__init__):
-    make(self, folder, key, lambda said: (Path("waits").touch(), waiting(said)), *more)
-
-StoreEntry.__init__ = noted
-"""
-
 
 @pytest.fixture(scope="module")
 def shared(new_exam: Callable[..., Any]) -> Any:
@@ -93,17 +81,3 @@ def test_a_request_that_fails_is_the_error_of_all_its_pictures(exam: Any) -> Non
     assert exam.record["outcomes"]["error"] == shown
     whole = [metric for metric in exam.record["metrics"] if metric["name"] in ("acc1", "oop")]
     assert {metric["n"] for metric in whole} == {PICTURES - shown}
-
-
-def test_two_sessions_at_once_pay_once(exam: Any) -> None:
-    world, waits = exam.world, exam.world.folder / "waits"
-    exam.options = {"timeout": world.patience}  # the fifth answer is held back until another session waits for it
-    exam.server.moment = lambda number, _: number == 5 and world.until(waits.exists)
-    with world.start(*exam.arguments, "--eye-out=a", python=world.fast) as first:
-        world.until(lambda: len(exam.server.paid) >= 5)
-        with world.start(*exam.arguments, "--eye-out=b", world.plugin(WAITS), python=world.fast) as second:
-            told = "".join(world.ended(second))
-            assert (first.wait(world.patience), second.returncode) == (0, 0), told
-    assert [*exam.paid.values()] == [1] * PICTURES
-    assert len(exam.parts) == PICTURES
-    assert len([name for name in world.store if name.endswith(".part")]) == 1
