@@ -13,7 +13,7 @@ import pytest
 import eyechart
 from eyechart.cli import main
 from eyechart.errors import DataError
-from eyechart.interchange.archives import Archive
+from eyechart.interchange.inspect_format import Archive
 from eyechart.interchange.inspect_logs import read_inspect_log, to_number
 from eyechart.results.records import Record, read_run
 
@@ -236,7 +236,7 @@ def test_files_of_another_kind_are_refused_with_a_sentence(tmp_path: Path) -> No
 
 
 def test_without_pyarrow_the_message_has_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("eyechart.interchange.archives.find_spec", lambda name: None)
+    monkeypatch.setattr("eyechart.interchange.inspect_format.find_spec", lambda name: None)
     with pytest.raises(DataError, match=r"pip install 'eyechart\[interchange\]', or convert it with `inspect log"):
         read_inspect_log(FILES / "before.eval")
 

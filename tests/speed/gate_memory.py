@@ -20,8 +20,8 @@ import msgspec
 import numpy as np
 
 from eyechart.gate.baselines.baseline_files import BaselineIndex, case_key, read_baselines, write_baselines
-from eyechart.gate.session.case_reader import CaseReader
 from eyechart.gate.session.compare_cases import CasePair, compare_cases
+from eyechart.gate.session.gate_session import CaseReader
 from eyechart.gate.verdicts.decide import Rule
 from eyechart.results.estimates import Estimate
 from eyechart.results.evidence import Evidence, collect_evidence, read_evidence

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812  # its usual name
 from torch.utils.data import Dataset
 
-from eyechart.models.open_clip.text_tower import TextTower
+from eyechart.models.open_clip.encoder import TextTower
 from eyechart.toybox.art.toy_classes import names
 from toybox.augment import pictures
 from toybox.precision import mixed_precision

@@ -3,19 +3,25 @@
 Structures have the fields that are imported; others are skipped when a log is read.
 """
 
+import zlib
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
+from types import TracebackType
 from typing import Any
+from zipfile import BadZipFile, ZipFile, ZipInfo
 
 import msgspec
 
 from eyechart.errors import DataError
-from eyechart.interchange.archives import Archive
 from eyechart.interchange.json_files import parse_json, read_file
+from eyechart.messages.install_commands import install_command
 
 VERSION = 2
 REMEDY = "Expected a log of inspect_ai with its samples, an .eval or .json file, as `inspect eval` writes it."
 Value = Any  # a number, a text, or numbers and texts by name
+ZSTANDARD = 93  # the number of the method in zip archives
+LOCAL_HEADER = 30  # bytes before the name of a file
 
 
 class Score(msgspec.Struct, kw_only=True):
@@ -155,3 +161,61 @@ def read_log(path: Path) -> Log:
         if "reductions.json" in archive.names:
             log.reductions = parse(archive.read("reductions.json"), list[_Reduction])
     return log
+
+
+class Archive:
+    """An open zip archive; `names` are its files. `remedy` ends the sentence for one that is damaged.
+
+    It reads files that are compressed with zstandard, too, which Python does only from 3.14.
+    """
+
+    def __init__(self, path: Path, remedy: str) -> None:
+        self.path, self.remedy = path, remedy
+        try:
+            self.zip = ZipFile(path)
+        except (OSError, BadZipFile) as error:
+            raise self.damaged(error) from error
+        self.names = self.zip.namelist()
+
+    def __enter__(self) -> "Archive":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.zip.close()
+
+    def damaged(self, error: object) -> DataError:
+        """Return the error for an archive that cannot be read."""
+        return DataError(f"{self.path} cannot be read ({error}). {self.remedy}")
+
+    def read(self, name: str) -> bytes:
+        """Return the content of a file. Raises DataError if it is damaged, or if the package for it is missing."""
+        info = self.zip.getinfo(name)
+        try:
+            if info.compress_type == ZSTANDARD:
+                return _decompress(self.compressed(info), info.file_size, self.path)
+            return self.zip.read(info)
+        except (OSError, EOFError, BadZipFile, RuntimeError, ValueError, zlib.error) as error:
+            raise self.damaged(error) from error
+
+    def compressed(self, info: ZipInfo) -> bytes:
+        """Return the bytes of a file as the archive has them."""
+        with self.path.open("rb") as file:
+            file.seek(info.header_offset)
+            header = file.read(LOCAL_HEADER)
+            lengths = (int.from_bytes(header[start : start + 2], "little") for start in (26, 28))
+            file.seek(sum(lengths), 1)
+            return file.read(info.compress_size)
+
+
+def _decompress(data: bytes, size: int, path: Path) -> bytes:
+    """Return bytes that zstandard compressed; `size` is their number. Raises DataError without pyarrow."""
+    if find_spec("pyarrow") is None:
+        raise DataError(
+            f"{path} is compressed with zstandard, which needs pyarrow: {install_command('interchange')}, or convert "
+            "it with `inspect log convert --to json`."
+        )
+    from pyarrow import Codec
+
+    return bytes(Codec("zstd").decompress(data, decompressed_size=size, asbytes=True)) if size else b""

@@ -9,8 +9,8 @@ import pytest
 
 from eyechart.models.choices.trie import Trie
 from eyechart.models.hf import batches, trie_scoring
-from eyechart.models.hf.continuation import ContinuedPrompts
 from eyechart.models.hf.decoding import read_prompts
+from eyechart.models.hf.trie_scoring import ContinuedPrompts
 from eyechart.models.runtime.torchvision_repair import repair
 
 pytestmark = pytest.mark.deep

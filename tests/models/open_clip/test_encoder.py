@@ -175,7 +175,7 @@ def test_siglip_2_reads_small_letters_and_64_tokens(siglip2: Path, theirs: Any) 
 @pytest.mark.deep
 @pytest.mark.parametrize("pool", POOLS)
 def test_texts_are_trimmed_exactly_where_that_is_valid(save: Save, theirs: Any, pool: str) -> None:
-    from eyechart.models.open_clip.text_tower import TextTower
+    from eyechart.models.open_clip.encoder import TextTower
 
     model, _, tokenizer = theirs(save(**POOLS[pool]))
     lengths = TextTower(model).lengths(tokenizer(["a cat"]))

@@ -4,8 +4,8 @@ Over several epochs an estimate is the mean over the epochs.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from functools import cache, partial
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,6 @@ from eyechart.classification.answers.class_predictions import (
     ScoredLabels,
 )
 from eyechart.classification.answers.out_of_prompt import KINDS_OUT_OF_PROMPT
-from eyechart.classification.metrics.confidence_bootstrap import ConfidenceBootstrap, confidence_bootstraps
 from eyechart.data.dataset.label_sets import LabelSet
 from eyechart.data.index.file_index import MULTILABEL
 from eyechart.results.estimates import Estimate, score_estimates
@@ -30,7 +29,14 @@ from eyechart.statistics.accuracy import accuracy, correct_under_both
 from eyechart.statistics.average_precision import mean_average_precision as mean_precision
 from eyechart.statistics.average_precision import mean_average_precision_bootstrap
 from eyechart.statistics.bootstrap_samples import BootstrapSamples
-from eyechart.statistics.calibration import brier_interval, brier_score, calibration_error, calibration_error_interval
+from eyechart.statistics.calibration import (
+    brier_interval,
+    brier_score,
+    brier_score_bootstrap,
+    calibration_error,
+    calibration_error_bootstrap,
+    calibration_error_interval,
+)
 from eyechart.statistics.categories import SINGLE_LABEL
 from eyechart.statistics.clusters import effective_sample_size
 from eyechart.statistics.intervals import Interval, effective_wilson, stratified_interval, t_interval, wilson
@@ -38,10 +44,58 @@ from eyechart.statistics.proper_scores import log_scores
 from eyechart.statistics.recall import mean_per_class_recall as mean_recall
 from eyechart.statistics.recall import mean_per_class_recall_bootstrap
 from eyechart.statistics.resampling import bootstrap_counts, percentile_interval, unit_bootstrap_shares
+from eyechart.statistics.selective import auc_bootstrap
 from eyechart.statistics.thresholds import accuracy_coverage_area as coverage_auc
 from eyechart.statistics.thresholds import accuracy_coverage_area_interval
 
 Floats = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True)
+class _ConfidenceBootstrap:
+    """Bootstrap samples (`RESAMPLES`, L) of confidences (n,) with outcomes (n, L) that are NaN for the same images."""
+
+    confidences: Float64s
+    correct: Float64s
+    seed: int
+
+    @property
+    def samples(self) -> BootstrapSamples:
+        """How often each image is taken, resample by resample."""
+        return bootstrap_counts(len(self.correct), RESAMPLES, self.seed)
+
+    @cached_property
+    def calibration_error(self) -> Float64s:
+        """The expected calibration error."""
+        return calibration_error_bootstrap(self.confidences, self.correct, self.samples)
+
+    @cached_property
+    def brier_score(self) -> Float64s:
+        """The Brier score."""
+        return brier_score_bootstrap(self.confidences, self.correct, self.samples)
+
+    @cached_property
+    def area(self) -> Float64s:
+        """The area under accuracy by coverage."""
+        return auc_bootstrap(self.confidences, self.correct, self.samples)
+
+
+def _confidence_bootstraps(
+    confidences: Float64s, outcomes: Sequence[Float64s], seed: int
+) -> list[tuple[_ConfidenceBootstrap, int]]:
+    """Return for each outcome (n,) the bootstrap samples that have it, and its column there.
+
+    >>> outcomes = [np.array([1.0, 0.0]), np.array([1.0, np.nan]), np.array([0.0, 0.0])]
+    >>> [(one.correct.shape, column) for one, column in _confidence_bootstraps(np.array([0.9, 0.8]), outcomes, 0)]
+    [((2, 2), 0), ((2, 1), 0), ((2, 2), 1)]
+    """
+    masks = [np.isnan(outcome).tobytes() for outcome in outcomes]
+    alike = {mask: [index for index, other in enumerate(masks) if other == mask] for mask in masks}
+    shared = {
+        mask: _ConfidenceBootstrap(confidences, np.stack([outcomes[index] for index in indices], axis=1), seed)
+        for mask, indices in alike.items()
+    }
+    return [(shared[mask], alike[mask].index(index)) for index, mask in enumerate(masks)]
 
 
 def top1(predictions: Classification) -> Iterator[Estimate]:
@@ -148,7 +202,7 @@ def confidence(predictions: ClassPredictions) -> Iterator[Estimate]:
     if confidences is None:
         return
     by_labels = [scored_epochs[0] for scored_epochs in predictions.scores_by_labels]
-    resampled = confidence_bootstraps(confidences, [scored.correct for scored in by_labels], predictions.targets.seed)
+    resampled = _confidence_bootstraps(confidences, [scored.correct for scored in by_labels], predictions.targets.seed)
     for scored, (bootstrap, column) in zip(by_labels, resampled, strict=True):
         yield from _confidence_estimates(scored.labels.name, bootstrap, column)
 
@@ -341,7 +395,7 @@ def _out_of_prompt_estimates(
             yield proportion(name, labels, (kinds[chosen] == kind).astype(np.float64), subset)
 
 
-def _confidence_estimates(labels: str, resampled: ConfidenceBootstrap, column: int) -> list[Estimate]:
+def _confidence_estimates(labels: str, resampled: _ConfidenceBootstrap, column: int) -> list[Estimate]:
     """Return `ece`, `brier` and `accuracy_coverage_auc` of confidences and one column of outcomes."""
     confidences, correct = resampled.confidences, resampled.correct[:, column]
     n = int((~np.isnan(confidences) & ~np.isnan(correct)).sum())
