@@ -21,7 +21,7 @@ from jinja2 import Template
 from eyechart.cli import PROGRAM, command, command_sections
 from eyechart.evaluation.presets import preset_names, read_preset
 from eyechart.gate.verdicts.decide import ALPHA
-from eyechart.models.chat.prompt_forms import FORMS
+from eyechart.models.chat.conversation import FORMS
 from eyechart.models.packaged import PACKAGED_MODELS
 from eyechart.models.registry import backends
 from eyechart.protocol.prompts import get_prompt

@@ -3,8 +3,9 @@
 Every request is one turn of a user, put by the checkpoint's chat template, and the answer is the turn after it.
 """
 
+import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -12,7 +13,6 @@ from typing import Any
 from eyechart.errors import ModelError, SpecError
 from eyechart.messages.suggestions import did_you_mean
 from eyechart.models import packaged
-from eyechart.models.chat import prompt_forms
 from eyechart.models.chat.template import ChatSettings, ChatTemplate
 from eyechart.models.choices.trie import Trie, truncate_to_unique
 from eyechart.models.runtime import torch_runtime
@@ -28,6 +28,9 @@ PLAIN_TEMPLATE = (
 DEFAULT = ChatSettings()
 EDGES = {"min_pixels": "shortest_edge", "max_pixels": "longest_edge"}  # of the size, which counts pixels
 Inputs = Mapping[str, Any]  # names to torch tensors
+FORMS = Path(__file__).with_name("prompt_forms.toml")  # of families without a chat template, by the model_type
+TEMPLATE_FILE = "chat_template.jinja"
+SETTINGS = ("chat_template.json", "processor_config.json", "tokenizer_config.json")
 
 
 def find_checkpoint(spec: ModelSpec, *, offline: bool, code: bool = False) -> weight_source.WeightSource:
@@ -65,7 +68,7 @@ def build_identity(
         device=device.partition(":")[0],
         processor={
             "files_sha256": hub_files.processor_files_sha256(source.path),
-            **prompt_forms.form_identity(source.path),
+            **_form_identity(source.path),
             **settings.identity,
             **more,
         },
@@ -110,7 +113,7 @@ class ChatProcessor:
         how = {"trust_remote_code": True} if self.trust_remote_code else {}
         processor = hub_files.load_processor("AutoProcessor", self.path, **how)
         if not getattr(processor, "chat_template", None):
-            processor.chat_template = prompt_forms.find_template(self.path)
+            processor.chat_template = _find_template(self.path)
         if not processor.chat_template:
             raise ModelError(
                 f"The folder {self.path} has no chat template: expected chat_template.jinja, or chat_template in "
@@ -294,3 +297,29 @@ def _read_stops(path: Path) -> list[int]:
         if tokens is not None:
             return [tokens] if isinstance(tokens, int) else list(tokens)
     return []
+
+
+@cache
+def read_forms() -> Mapping[str, str]:
+    """Return the forms, Jinja templates, by the family's model_type."""
+    return {family: form["template"] for family, form in tomllib.loads(FORMS.read_text(encoding="utf-8")).items()}
+
+
+def _find_template(path: Path) -> str:
+    """Return the template for a folder whose processor has none: its own file, or its family's form; "" without any."""
+    file = path / TEMPLATE_FILE
+    return file.read_text(encoding="utf-8") if file.exists() else _find_form(path)
+
+
+def _find_form(path: Path) -> str:
+    """Return the form of the family of a folder; "" if the folder has a chat template or its family has no form."""
+    own = (path / TEMPLATE_FILE).exists() or any(
+        hub_files.read_settings(path / name).get("chat_template") for name in SETTINGS
+    )
+    return "" if own else read_forms().get(str(hub_files.read_settings(path / "config.json").get("model_type")), "")
+
+
+def _form_identity(path: Path) -> dict[str, Any]:
+    """Return the form as a part of the model's identity, which the files of a checkpoint do not hold."""
+    form = _find_form(path)
+    return {"prompt_form": form} if form else {}

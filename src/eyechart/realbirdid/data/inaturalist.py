@@ -6,7 +6,7 @@ of reasons has a reason for them. All others are excluded, counted and listed.
 
 import re
 import shutil
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,12 +14,12 @@ from functools import cached_property
 from pathlib import Path
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.names import fold_name
+from eyechart.data.images import SUFFIXES
+from eyechart.data.names import fold_name, is_system
 from eyechart.data.tables import Table, check_unique, read_table
 from eyechart.errors import DataError
 from eyechart.realbirdid.data.bird_folder import open_birds
 from eyechart.realbirdid.data.identifiers import canonical_key
-from eyechart.realbirdid.data.inaturalist_images import ObservationImage, find_images
 from eyechart.realbirdid.data.observation_table import COLUMNS, parse_days, parse_reason
 from eyechart.realbirdid.data.observations import DATES
 from eyechart.realbirdid.data.ranges import parse_degrees
@@ -43,6 +43,16 @@ EPITHET = re.compile(r"[a-zà-ÿ]+(?:-[a-zà-ÿ]+)*")  # in lower case, without 
 COPIED_COLUMNS = ("url", "image_url", "quality_grade", "license", *DATES)
 EXTRA_COLUMNS = ("photo_id", *COPIED_COLUMNS)
 EXCLUDED_COLUMNS = ("line", "observation_id", "url", "scientific_name", "why")
+PHOTO, OBSERVATION = "photo", "observation"
+_NUMBER = re.compile(r"[^\W\d]*[_-]?0*(\d+)(?!\d)")
+
+
+@dataclass(frozen=True)
+class _ObservationImage:
+    """An image file of an observation; `by_photo` if it is named by the id of the photo."""
+
+    path: Path
+    by_photo: bool
 
 
 @dataclass(frozen=True)
@@ -263,10 +273,10 @@ def _unknown_taxon(bird: _SelectedObservation, taxonomy: Taxonomy) -> str:
     return "" if fold_name(name) in taxonomy.index_by_name[level] else NOT_IN_TAXONOMY
 
 
-def _find_images(export: Export, selection: _Selection, images: Path) -> dict[str, list[ObservationImage]]:
+def _find_images(export: Export, selection: _Selection, images: Path) -> dict[str, list[_ObservationImage]]:
     """Return the images of each observation, and exclude observations without any."""
     photos = {photo: bird.id for bird in selection.observations if (photo := export.photo_id(bird.row))}
-    image_files = find_images(images, photos, [bird.id for bird in selection.observations])
+    image_files = _images_by_observation(images, photos, [bird.id for bird in selection.observations])
     _exclude(selection, [bird for bird in selection.observations if bird.id not in image_files], NO_IMAGE)
     return image_files
 
@@ -331,7 +341,7 @@ def _common_names(export: Export, selection: _Selection) -> Iterator[tuple[str, 
 
 
 def _copy_images(
-    export: Export, selection: _Selection, image_files: Mapping[str, Sequence[ObservationImage]], out: Path
+    export: Export, selection: _Selection, image_files: Mapping[str, Sequence[_ObservationImage]], out: Path
 ) -> Iterator[dict[str, object]]:
     """Copy every image into the folder and yield its row of the table."""
     (out / "images").mkdir(parents=True, exist_ok=True)
@@ -354,3 +364,45 @@ def _excluded_rows(export: Export, selection: _Selection) -> Iterator[dict[str, 
     for row in sorted(selection.excluded):
         cells = (export.cell(row, "url"), export.cell(row, "scientific_name"), selection.excluded[row])
         yield dict(zip(EXCLUDED_COLUMNS, (export.table.row_numbers[row], export.table["id"][row], *cells), strict=True))
+
+
+def _images_by_observation(
+    folder: Path, photos: Mapping[str, str], observations: Sequence[str]
+) -> dict[str, list[_ObservationImage]]:
+    """Return the image files of every observation, in the order of their paths.
+
+    `photos` maps photo ids to observation ids. An image is `17.jpg`, `17_2.jpg` or `17/medium.jpg`. The ids of photos
+    and observations overlap: the kind that matches more files takes precedence, observations if they are equal.
+    """
+    files = _numbered_images(folder)
+    known = {PHOTO: photos, OBSERVATION: {observation: observation for observation in observations}}
+    count = {kind: sum(number in known[kind] for _, number in files) for kind in known}
+    order = sorted(known, key=lambda kind: (-count[kind], kind))
+    images: defaultdict[str, list[_ObservationImage]] = defaultdict(list)
+    for path, number in files:
+        kind = next((kind for kind in order if number in known[kind]), None)
+        if kind is not None:
+            images[known[kind][number]].append(_ObservationImage(path, kind == PHOTO))
+    return dict(images)
+
+
+def _numbered_images(folder: Path) -> list[tuple[Path, str]]:
+    """Return every image below a folder with the number in its name, else in the name of its folder.
+
+    Raises DataError if there is no such image.
+    """
+    if not folder.is_dir():
+        raise DataError(f"--images={folder} is no folder: give the one that the pictures are in.")
+    listed = (path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
+    paths = sorted(path for path in listed if not any(map(is_system, path.relative_to(folder).parts)))
+    images = [(path, match[1]) for path in paths if (match := _number(path))]
+    if not images:
+        raise DataError(
+            f"{folder} has no picture that is named by a number: name them by the photo, as 17.jpg or 17/medium.jpg, "
+            "or by the observation."
+        )
+    return images
+
+
+def _number(path: Path) -> re.Match[str] | None:
+    return _NUMBER.match(path.stem) or _NUMBER.fullmatch(path.parent.name)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from eyechart.models.served.concurrency import CUT, START, ConcurrencyLimit
+from eyechart.models.served.limiter import CUT, START, ConcurrencyLimit
 
 Latency = Callable[[int], float]  # the seconds of a request that is sent while so many are pending, itself included
 
