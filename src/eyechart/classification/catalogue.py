@@ -1,19 +1,16 @@
 """Mill's tables and those of "MLLMs as Image Classifiers" by name, in the order of arXiv 2603.06578."""
 
-from eyechart.classification.figures import agreement_charts
-from eyechart.classification.figures.outcome_charts import OUTCOME_PIES
 from eyechart.classification.tables import (
     agreement_tables,
     category_tables,
     class_ablations,
     multiple_choice_tables,
     out_of_prompt_tables,
-    positions,
     published_tables,
     text_protocols,
     weasel,
 )
-from eyechart.classification.tables.annotation_outcomes import ANNOTATION_OUTCOMES
+from eyechart.classification.tables.annotation_outcomes import ANNOTATION_OUTCOMES, OUTCOME_PIES
 
 TABLES = (
     published_tables.PUBLISHED,
@@ -28,7 +25,7 @@ TABLES = (
     agreement_tables.AGREEMENT,
     class_ablations.BATCH_TABLE,
     class_ablations.ORDER_TABLE,
-    positions.POSITIONS,
+    class_ablations.POSITIONS,
     class_ablations.ANSWER_TABLE,
     out_of_prompt_tables.MAPPED,
     out_of_prompt_tables.OUT_OF_PROMPT_KINDS,
@@ -37,7 +34,7 @@ TABLES = (
     multiple_choice_tables.SETTING_TABLE,
     ANNOTATION_OUTCOMES,
 )
-FIGURES = (agreement_charts.LABEL_CHANGES, OUTCOME_PIES, agreement_charts.AGREEMENTS)
+FIGURES = (category_tables.LABEL_CHANGES, OUTCOME_PIES, agreement_tables.AGREEMENTS)
 OVERVIEW = (  # T7 is a part of T19
     category_tables.LABEL_CATEGORIES,
     published_tables.PUBLISHED,
@@ -48,7 +45,7 @@ OVERVIEW = (  # T7 is a part of T19
     multiple_choice_tables.SETTING_TABLE,
     class_ablations.BATCH_TABLE,
     class_ablations.ORDER_TABLE,
-    positions.POSITIONS,
+    class_ablations.POSITIONS,
     class_ablations.ANSWER_TABLE,
     multiple_choice_tables.REPEATED_TABLE,
     class_ablations.ENCODER_TABLE,

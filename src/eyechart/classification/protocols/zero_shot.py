@@ -3,8 +3,11 @@
 Radford et al. 2021, "Learning Transferable Visual Models From Natural Language Supervision", section 3.1.2.
 """
 
-from collections.abc import Sequence
+import csv
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
+from pathlib import Path
 
 from eyechart.classification.answers.class_predictions import ClassPredictions, Targets, make_predictions
 from eyechart.classification.metrics.class_estimates import (
@@ -15,7 +18,6 @@ from eyechart.classification.metrics.class_estimates import (
     top1,
     top5,
 )
-from eyechart.classification.protocols.published_values import published_result
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.labels.class_names import data_templates, load_templates
 from eyechart.inference.requests.class_weights import ClassPrompts, check_weights, cosine_similarity
@@ -26,7 +28,7 @@ from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Encoder
 from eyechart.protocol.base import Example, Protocol
 from eyechart.protocol.context import Context
-from eyechart.results.records import Metric, Reported
+from eyechart.results.records import WHOLE, Metric, Reported
 
 
 class ZeroShot(Protocol[ClassPredictions]):
@@ -56,7 +58,7 @@ class ZeroShot(Protocol[ClassPredictions]):
 
     def reported(self, split: str, model: ModelSpec, numbers: Sequence[Metric]) -> Reported | None:
         """Return the published accuracy of the model, None if there is none."""
-        return published_result(split, model, numbers)
+        return _published_result(split, model, numbers)
 
 
 def zero_shot(runner: Runner, model: Encoder, dataset: Dataset, wording: ClassPrompts) -> ClassPredictions:
@@ -68,3 +70,38 @@ def zero_shot(runner: Runner, model: Encoder, dataset: Dataset, wording: ClassPr
     variant = {"names": wording.names_source, "templates": wording.templates_name}
     scale = float(runner.run(LogitScale(), model)[0, 0])
     return replace(make_predictions(dataset, scores, features, variant), scale=scale)
+
+
+@cache
+def published_top1() -> Mapping[tuple[str, str, str], tuple[float, str]]:
+    """Return the published top-1 accuracy and its source by (split, model, pretrained tag)."""
+    with (Path(__file__).with_name("published.csv")).open(encoding="utf-8", newline="") as file:
+        return {
+            (row["split"], row["model"], row["pretrained"]): (float(row["top1"]), row["source"])
+            for row in csv.DictReader(file)
+        }
+
+
+def _published_result(split: str, model: ModelSpec, metrics: Sequence[Metric]) -> Reported | None:
+    """Return the published value for this model and split with our difference from it; None if there is none."""
+    if model.backend != "open_clip" or not model.arguments:
+        return None
+    tag = model.options.get("pretrained", "")
+    published = next(
+        (row for name in spellings(model.arguments[0], tag) if (row := published_top1().get((split, name, tag)))), None
+    )
+    if published is None:
+        return None
+    value, source = published
+    ours = next((metric.value for metric in metrics if metric.name == "acc1" and metric.subset_text == WHOLE), None)
+    return Reported(value=value, source=source, delta=None if ours is None else ours - value)
+
+
+def spellings(name: str, tag: str) -> tuple[str, ...]:
+    """Return the names of a model: OpenAI's weights always use quick GELU, with or without it in the name.
+
+    >>> spellings("ViT-B-32", "openai")
+    ('ViT-B-32', 'ViT-B-32-quickgelu')
+    """
+    plain = name.removesuffix("-quickgelu")
+    return (plain, f"{plain}-quickgelu") if tag == "openai" else (name,)

@@ -2,23 +2,32 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Literal
+from textwrap import fill
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pandas as pd
 
 from eyechart.classification.tables.best_variant import best_variants
 from eyechart.classification.tables.class_pages import check_same_images, label_outcomes, single_labels
+from eyechart.reports.figures.charts import CustomFigure
+from eyechart.reports.figures.panels import create_panels, format_counts, text_width, wrap_name
 from eyechart.reports.runs import Runs
 from eyechart.reports.tables.definition import TableDefinition
-from eyechart.reports.tables.render import CORRELATION
+from eyechart.reports.tables.render import CORRELATION, format_cell, one_line
 from eyechart.reports.tables.selection import Page, create_page
 from eyechart.statistics.agreement import phi_matrix, spearman_matrix
 from eyechart.statistics.categories import NO_LABEL
 from eyechart.statistics.intervals import fisher_interval
 from eyechart.statistics.recall import per_class_recall
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 SPEARMAN, PHI = "Spearman, recall per class", "phi, correctness"
+
+CELL, NAMES = 0.85, 7  # inches of a matrix entry, and points of the names beside it
 
 
 def _agreement_pages(runs: Runs, labels: str | None) -> list[Page]:
@@ -99,3 +108,37 @@ AGREEMENT = TableDefinition(
     notes=_agreement_notes,
 )
 TABLES = (AGREEMENT,)
+
+
+def _draw_agreements(runs: Runs, labels: str | None) -> "Figure":
+    """Draw both matrices side by side, one row of panels for each split and label set."""
+    pages = AGREEMENT.get_pages(runs, labels)
+    sizes = [len(page.cases) for page in pages[::2]]
+    name_width = text_width([wrap_name(name) for page in pages for name in page.names["model"]], NAMES)
+    heights = [CELL * size + name_width + 0.8 for size in sizes]
+    figure, axes = create_panels(heights, 2, 2 * (CELL * max(sizes) + name_width) + 1)
+    for ax, page in zip(axes.flat, pages, strict=True):
+        _draw_agreement(ax, page, AGREEMENT.cells(page))
+    return figure
+
+
+def _draw_agreement(ax: "Axes", page: Page, cells: pd.DataFrame) -> None:
+    """Draw the coefficient of every two models with its interval."""
+    names = [wrap_name(name) for name in page.names["model"]]
+    values = cells["value"].to_numpy().reshape(len(names), len(names))
+    ax.imshow(values, vmin=-1, vmax=1, cmap="RdBu_r")
+    for (row, column), cell in zip(np.ndindex(values.shape), cells.to_dict("records"), strict=True):
+        text = format_cell(AGREEMENT.make_cell(cell), with_n=False).replace(" ", "\n", 1)
+        dark = abs(values[row, column]) > 0.6
+        ax.text(column, row, text, ha="center", va="center", fontsize=6, color="white" if dark else "black")
+    ax.set_xticks(range(len(names)), names, rotation=90, fontsize=NAMES)
+    ax.set_yticks(range(len(names)), names, fontsize=NAMES)
+    under, counts = one_line(f"{page.title}, {page.labels}"), format_counts(sorted({*cells["n"]}))
+    ax.set_title(f"{page.context['coefficient']}\n{fill(under, 60)}, {counts}", fontsize=8)
+
+
+AGREEMENTS = CustomFigure(
+    table=AGREEMENT,
+    summary="Spearman's correlation of recalls and the phi coefficient of correctness for every two models.",
+    make=_draw_agreements,
+)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -15,10 +16,16 @@ from eyechart.classification.tables.class_pages import (
     second_label_pages,
     share_by_category,
 )
+from eyechart.reports.figures.charts import FigureDefinition, label_rows
+from eyechart.reports.figures.panels import format_counts
 from eyechart.reports.runs import Runs
 from eyechart.reports.tables.definition import TableDefinition
+from eyechart.reports.tables.render import CHANGE, one_line
 from eyechart.reports.tables.selection import Page, create_page
 from eyechart.results.frames import change, share, with_wilson
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 BEFORE, CHANGED, BOTH = "before", "Δ", "both"
 PAPER = "arXiv 2603.06578"
@@ -111,6 +118,34 @@ LABEL_CHANGE = replace(
     heads={BEFORE: "{reference}", "after": "{labels}"},
     ranked=(),
     notes=lambda page: (coverage_note((page.reference, page.labels)), INTERVALS),
+)
+
+
+def _draw_arrows(ax: "Axes", page: Page, frame: pd.DataFrame) -> None:
+    """Draw for each model an arrow from its accuracy under the original labels to that under the new ones."""
+    cells = frame.set_index(["column", "row"])
+    rows = cells.loc[CHANGED].dropna(subset="value").index
+    for index, row in enumerate(rows):
+        before, after = (100 * cells["value"][name, row] for name in (BEFORE, "after"))
+        low, high = 100 * cells.loc[("after", row), ["low", "high"]].astype(float)
+        ax.hlines(index, low, high, color="tab:blue", alpha=0.2, linewidth=6)
+        ax.plot(before, index, "o", color="tab:gray", markersize=4)
+        ax.annotate("", (after, index), (before, index), arrowprops={"arrowstyle": "->", "color": "tab:blue"})
+        ax.annotate(CHANGE(cells["value"][CHANGED, row]), (max(before, after), index), (6, 5),
+                    textcoords="offset points", fontsize=8)  # fmt: skip
+    label_rows(ax, [f"{model}, {protocol}" for model, protocol in page.names.loc[rows].itertuples(index=False)])
+    ax.set_xlim(0, 112)
+    what = f"{one_line(page.reference)} → {one_line(page.labels)}"
+    ax.set_xlabel(f"accuracy (%), {what}, with the 95 % interval", fontsize=8)
+    sizes = sorted(cells.loc["after"].loc[rows, "n"].astype(int).unique())
+    ax.set_title(f"{one_line(page.title)}, {format_counts(sizes)}", fontsize=9)
+
+
+LABEL_CHANGES = FigureDefinition(
+    summary="For each model an arrow from its accuracy under the original labels to that under the new ones.",
+    table=LABEL_CHANGE,
+    draw=_draw_arrows,
+    height=lambda page: 0.4 * len(page.cases) + 1.2,
 )
 
 

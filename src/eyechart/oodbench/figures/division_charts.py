@@ -39,7 +39,7 @@ def _draw_initial_set_sizes(pool: Runs, _: str | None) -> "Figure":
 def _category_figure(pool: Runs, table: TableDefinition, *, initial: bool) -> "Figure":
     """Return a figure with one panel of all data sets for each setting, then one panel of categories per data set."""
     labels = label_sets(OOD_SETS, initial=initial)
-    panels = [panel for page in table.get_pages(pool) for panel in category_panels(page, initial=initial)]
+    panels = [panel for page in table.get_pages(pool) for panel in _category_panels(page, initial=initial)]
     figure, axes = create_panels([BAR * len(bars) + 1 for _, _, bars in panels], 1, 8)
     titles = disambiguate_titles([title for title, *_ in panels], [cases for _, cases, _ in panels])
     for (ax,), title, (*_, bars) in zip(axes, titles, panels, strict=True):
@@ -48,7 +48,7 @@ def _category_figure(pool: Runs, table: TableDefinition, *, initial: bool) -> "F
     return figure
 
 
-def category_panels(page: Page, *, initial: bool) -> Iterator[tuple[str, Sequence[CaseRun], pd.DataFrame]]:
+def _category_panels(page: Page, *, initial: bool) -> Iterator[tuple[str, Sequence[CaseRun], pd.DataFrame]]:
     """Yield the title, the cases and the bars of each panel: the numbers of pairs by name of the bar."""
     sizes, divided = set_sizes(page, initial=initial), page.cases[0].option("detectors")
     totals = sizes["Category"] == ALL

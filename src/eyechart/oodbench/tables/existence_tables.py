@@ -1,12 +1,11 @@
 """Measures of existence by set: Tables 1, 10 to 13 and 18 of arXiv 2602.18094."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import pandas as pd
 
-from eyechart.oodbench.tables.architectures import IMAGE_ENCODER, LANGUAGE_MODEL, UNKNOWN, with_architectures
-from eyechart.oodbench.tables.architectures import NOTE as ARCHITECTURES
 from eyechart.oodbench.tables.measure_columns import COLUMNS, HEADS, MEANING, RATES, measure_cells
 from eyechart.oodbench.tables.pair_frames import INITIAL, INITIAL_SETS, OOD_SETS, page_pairs
 from eyechart.oodbench.tables.pair_pages import (
@@ -35,6 +34,47 @@ APOSTROPHE = (
     "Rows with an apostrophe: the initial benchmark, all flagged pairs before downsampling; it contains the sets of "
     "the main benchmark, for which no separate time is measured."
 )
+
+IMAGE_ENCODER, LANGUAGE_MODEL = "Image Encoder", "Language Model"
+UNKNOWN = "-"  # as for closed models in the papers
+SIGLIP, INTERNVIT = "SigLIP so400M", "InternViT-300M-448px"
+# By a part of the name without case and punctuation. Sources: arXiv 2602.18094, Table 1; arXiv 2603.06578, Table 3.
+ARCHITECTURES: Mapping[str, tuple[str, str]] = {
+    "llavanext8b": ("CLIP-L-14", "Llama-3-8B-Instruct"),
+    "deepseekvl7bchat": ("SigLIP-L & SAM-B", "DeepSeek-LLM-7B"),
+    "deepseekvl2small": ("SigLIP-SO400M", "DeepSeekMoE LLM"),
+    "internvl28b": (INTERNVIT, "InternLM2.5-7b-chat"),
+    "internvl258b": (f"{INTERNVIT}-V2.5", "InternLM2.5-7b-chat"),
+    "llama3211bvision": ("ViT-H-14", "Llama3.1-8B"),
+    "qwen2vl7binstruct": ("CLIP-L-14", "Qwen2-7B"),
+    "qwen25vl7binstruct": ("ViT(SwiGLU, RMSNorm)", "Qwen2.5 LLM"),
+    "gpt4o": (UNKNOWN, "GPT-4"),
+    "paligemma228b": (SIGLIP, "Gemma2 27B"),
+    "llavaonevisionqwen272b": (SIGLIP, "Qwen2 72B"),
+    "internvl3538b": ("InternViT 6B", "Qwen3 32B"),
+    "qwen3vl235ba22b": ("SigLIP 2 so400M", "Qwen3 MoE"),
+}
+ARCHITECTURE_NOTE = (
+    f"{IMAGE_ENCODER}, {LANGUAGE_MODEL}: as published (arXiv 2602.18094, Table 1; arXiv 2603.06578, Table 3), by the "
+    f"name of the checkpoint; {UNKNOWN}: not published there."
+)
+
+
+def find_architecture(name: str) -> tuple[str, str]:
+    """Return the image encoder and the language model of a checkpoint, `UNKNOWN` for one that no table names.
+
+    >>> find_architecture("vllm[Qwen/Qwen2.5-VL-7B-Instruct]")
+    ('ViT(SwiGLU, RMSNorm)', 'Qwen2.5 LLM')
+    """
+    letters = re.sub(r"[^a-z0-9]", "", name.casefold())
+    return next((parts for key, parts in ARCHITECTURES.items() if key in letters), (UNKNOWN, UNKNOWN))
+
+
+def _with_architectures(page: Page) -> Page:
+    """Return a page whose rows also name the image encoder and the language model."""
+    parts = [find_architecture(case.record.model.spec) for case in page.cases]
+    columns = {IMAGE_ENCODER: [encoder for encoder, _ in parts], LANGUAGE_MODEL: [model for _, model in parts]}
+    return replace(page, names=page.names.assign(**columns))
 
 
 def set_cells(
@@ -70,7 +110,7 @@ def with_chance(page: Page) -> Page:
 
 def _with_rows(pages: Sequence[Page]) -> list[Page]:
     """Return the pages of tables that name the parts of each model and begin with random answers."""
-    return [with_chance(with_architectures(page)) for page in pages]
+    return [with_chance(_with_architectures(page)) for page in pages]
 
 
 def pooled_cells(page: Page) -> pd.DataFrame:
@@ -83,7 +123,7 @@ def pooled_cells(page: Page) -> pd.DataFrame:
 def _pooled_notes(page: Page) -> Iterator[str]:
     """Yield the explanation of Table 1."""
     yield f"The answers of {page.context['data']} are pooled: each data set is weighted by its Num."
-    yield from (MEANING, ARCHITECTURES)
+    yield from (MEANING, ARCHITECTURE_NOTE)
 
 
 POOLED = TableDefinition(
@@ -128,7 +168,7 @@ def _source_notes(page: Page) -> Iterator[str]:
     if any(case.option("division_scope") == "initial" for case in page.cases):
         yield APOSTROPHE
     yield time_note(page.cases)
-    yield from (MEANING, ARCHITECTURES)
+    yield from (MEANING, ARCHITECTURE_NOTE)
 
 
 def source_table(number: int, source: str) -> TableDefinition:

@@ -24,11 +24,11 @@ from eyechart.realbirdid.protocols.name_scores import (
     ToProbabilities,
     candidate_mask,
     require_observations,
+    score_free_answers,
     score_names,
     softmax,
     species_names,
 )
-from eyechart.realbirdid.protocols.nlg2choice import score_free_answers
 
 
 class Species(Protocol[SpeciesPredictions]):

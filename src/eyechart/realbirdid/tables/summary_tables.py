@@ -1,8 +1,9 @@
-"""The main results of RealBirdID: Tables 2 and 3 and Figure 16 of arXiv 2603.27033, and free-form answers."""
+"""The main results of RealBirdID: Tables 2 and 3 and Figure 16 of arXiv 2603.27033, free-form answers, correlations."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 
 from eyechart.realbirdid.tables.bird_pages import (
@@ -16,10 +17,14 @@ from eyechart.realbirdid.tables.bird_pages import (
     SPECIES,
     metric_cells,
     pages_of,
+    select_pages,
 )
+from eyechart.reports.runs import Runs
 from eyechart.reports.tables.definition import TableDefinition, mark_best
+from eyechart.reports.tables.render import CORRELATION
 from eyechart.reports.tables.selection import Page
 from eyechart.results.records import ANSWERABLE, UNANSWERABLE, WHOLE
+from eyechart.statistics.intervals import fisher_interval
 
 MEASURES = {"IG": ("ig", ANSWERABLE), "UA/A": ("ua_a", WHOLE)}  # the published rows
 AVERAGES = {"AUC macro": "auc_macro", "AUC balanced": "auc_balanced", "Acc macro": "acc_macro"}
@@ -40,6 +45,14 @@ FREE_FORM_NOTE = (
     "cannot be parsed is wrong and no abstention."
 )
 BRACKETS = "Brackets: 95 % intervals over observations, each with all its images"
+ALL_MODELS = "All models"
+CORRELATED = {"IG": ("ig", ANSWERABLE), "Acc": ("acc", ANSWERABLE, "species"), "UA/A": ("ua_a", WHOLE)}
+COLUMNS = {"IG and UA/A": "IG", "A Species Acc and UA/A": "Acc"}  # and the measure of classification
+FEWEST = 3  # models that make a correlation informative
+CORRELATION_NOTE = (
+    "Pearson's correlation over models with both numbers. Brackets: 95 % intervals by Fisher's transformation, of four "
+    "models or more. The paper prints 0.60 for encoders; its Tables 2 and 3 give −0.24 and −0.20."
+)
 
 
 def _summary_cells(page: Page) -> pd.DataFrame:
@@ -120,4 +133,50 @@ FREE_FORM = replace(
     columns=tuple(FREE_FORM_COLUMNS),
     notes=(FREE_FORM_NOTE, SETS, f"{BRACKETS}: of HM by bootstrap, of all else Wilson's."),
 )
-TABLES = (SUMMARY, BY_LEVEL, CLASS_AVERAGES, FREE_FORM)
+
+
+def _correlation_pages(runs: Runs, labels: str | None) -> list[Page]:
+    """Return the pages on which enough models have both numbers."""
+    return [page for page in select_pages(runs, SPECIES, labels) if not _correlation_cells(page).empty]
+
+
+def _correlation_cells(page: Page) -> pd.DataFrame:
+    """Return the correlations over the models of each family, and over all models."""
+    numbers = metric_cells(page, CORRELATED).pivot_table(index="row", columns="column", values="value")
+    families = {name: group.index for name, group in page.names.groupby("Family", sort=False)}
+    groups = families | {ALL_MODELS: page.names.index} if len(families) > 1 else families
+    cells = [
+        {"row": 0, "Models": name, "Place": index, "column": column, **_correlate(numbers, rows, measure)}
+        for index, (name, rows) in enumerate(groups.items())
+        for column, measure in COLUMNS.items()
+        if {measure, "UA/A"} <= {*numbers.columns}
+    ]
+    frame = pd.DataFrame(cells, columns=["row", "Models", "Place", "column", "value", "n", "low", "high"])
+    return frame[frame["n"] >= FEWEST]
+
+
+def _correlate(numbers: pd.DataFrame, rows: pd.Index, measure: str) -> dict[str, float]:
+    """Return Pearson's correlation of a measure with UA/A over some models, with its interval, as a cell."""
+    both = numbers.reindex(rows)[[measure, "UA/A"]].dropna()
+    varied = len(both) >= FEWEST and (both.nunique() > 1).all()
+    value = float(np.clip(np.corrcoef(both.to_numpy().T)[0, 1], -1, 1)) if varied else np.nan
+    low, high = fisher_interval(value, len(both))
+    return {"value": value, "n": len(both), "low": low, "high": high}
+
+
+CORRELATIONS = TableDefinition(
+    name="realbirdid-correlation",
+    source=f"{PAPER}, section 6.1",
+    summary="Whether models that classify better also abstain better: correlations of IG and accuracy with UA/A.",
+    pages=_correlation_pages,
+    needs=f"{NEEDS[SPECIES]}, of at least {FEWEST} models",
+    command=COMMANDS[SPECIES],
+    title="{page}: correlation of classification and abstention over models",
+    cells=_correlation_cells,
+    rows=("Models",),
+    order=("Place",),
+    columns=tuple(COLUMNS),
+    formats=dict.fromkeys(COLUMNS, CORRELATION),
+    notes=(CORRELATION_NOTE, GAIN, TRADEOFF, SETS),
+)
+TABLES = (SUMMARY, BY_LEVEL, CLASS_AVERAGES, FREE_FORM, CORRELATIONS)
