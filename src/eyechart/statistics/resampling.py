@@ -234,13 +234,13 @@ def bootstrap_counts(
     n, times = check_whole_number("bootstrap_counts", "n", n), check_whole_number("bootstrap_counts", "times", times)
     stratum = _strata("bootstrap_counts", np.zeros((n, 0), np.int64), strata)
     if clusters is not None:
-        first, index = cluster_index(stratum, clusters)
+        first, index = _cluster_index(stratum, clusters)
         if len(first) < n:
             return BootstrapSamples(times, seed, stratum[first], index)
     return BootstrapSamples(times, seed, stratum)
 
 
-def cluster_index(strata: ArrayLike, clusters: ArrayLike) -> tuple[Counts, Counts]:
+def _cluster_index(strata: ArrayLike, clusters: ArrayLike) -> tuple[Counts, Counts]:
     """Return the first unit of each cluster and each unit's cluster number, in order of first occurrence.
 
     Args:
@@ -255,7 +255,7 @@ def cluster_index(strata: ArrayLike, clusters: ArrayLike) -> tuple[Counts, Count
 
     Source: own definition.
 
-    >>> first, index = cluster_index([0, 0, 1, 0], [7, 5, 7, 7])
+    >>> first, index = _cluster_index([0, 0, 1, 0], [7, 5, 7, 7])
     >>> first.tolist(), index.tolist()
     ([0, 1, 2], [0, 1, 2, 0])
     """

@@ -195,7 +195,7 @@ def read_pairs(data: Any, name: str) -> tuple[Sequence[Any], tuple[str, ...]]:
         return [(path, label) for (path, _), label in zip(files, labels, strict=True)], note
     try:
         return [_given_pair(data, file, name, index) for index, file in enumerate(files)], ()
-    except ItemError as error:
+    except _ItemError as error:
         if getattr(data, "target_transform", None) is not None:
             raise
         return files, (f"labels come from `samples`: {error}",)
@@ -237,16 +237,16 @@ def _is_picture(path: Any, image: Image.Image) -> bool:
         return False
 
 
-class ItemError(DataError):
+class _ItemError(DataError):
     """An item of a user's data set that its code cannot give."""
 
 
 def _read_item(data: Any, name: str, index: int) -> Any:
-    """Return an item of a data set. Raises ItemError for any error of its code."""
+    """Return an item of a data set. Raises _ItemError for any error of its code."""
     try:
         return data[index]
     except Exception as error:
-        raise ItemError(
+        raise _ItemError(
             f"item {index} of the {len(data)} of {name} cannot be read ({type(error).__name__}: {error}); items are "
             "numbered from 0."
         ) from error

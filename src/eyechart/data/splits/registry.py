@@ -46,7 +46,7 @@ class SplitRef:
         return f"{self.benchmark}/{self.split}"
 
 
-class DatasetSource(Protocol):
+class _DatasetSource(Protocol):
     """A registered data set: the names of its splits, and a method that opens one.
 
     It may have a `summary`, a sentence for lists of data sets, and `default_models`, the specifications of the models
@@ -107,7 +107,7 @@ def _points() -> Mapping[str, EntryPoint]:
 
 
 @cache
-def registered_datasets() -> Mapping[str, DatasetSource]:
+def registered_datasets() -> Mapping[str, _DatasetSource]:
     """Return the registered data sets by benchmark.
 
     Raises DataError if two have one name, and SpecError for one that cannot be imported.

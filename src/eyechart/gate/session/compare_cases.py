@@ -104,7 +104,7 @@ class CaseComparison:
 
 
 @dataclass(frozen=True)
-class DriftAlarm:
+class _DriftAlarm:
     """Accepted versions and this session together have lost, at level `alpha`; the case of `key` lost most."""
 
     benchmark: str
@@ -130,7 +130,7 @@ class SessionComparison:
     verdicts: tuple[Verdict, ...] = ()
     pooled: tuple[Verdict, ...] = ()
     slices: tuple[Verdict, ...] = ()
-    drifts: tuple[DriftAlarm, ...] = ()
+    drifts: tuple[_DriftAlarm, ...] = ()
 
     @cached_property
     def verdicts_of(self) -> Mapping[Key, tuple[Verdict, ...]]:
@@ -256,7 +256,7 @@ def compare_case(pair: CasePair, sides: tuple[str, str] = SIDES) -> CaseComparis
     )
 
 
-def _find_drifts(result: SessionComparison, drifts: Drifts) -> Iterable[DriftAlarm]:
+def _find_drifts(result: SessionComparison, drifts: Drifts) -> Iterable[_DriftAlarm]:
     """Yield each model whose accepted versions and cases together have lost on a benchmark."""
     groups: dict[tuple[str, str], list[tuple[Key, MetricComparison]]] = {}
     for key, verdicts in result.verdicts_of.items():
@@ -267,4 +267,4 @@ def _find_drifts(result: SessionComparison, drifts: Drifts) -> Iterable[DriftAla
         drift = drifts.get((benchmark, model), NO_DRIFT).add(*count_changes(comparisons))
         if drift.is_alarm(alpha := result.rule.alpha / len(groups)):
             most, _ = max(group, key=lambda item: item[1].loss * item[1].n)
-            yield DriftAlarm(benchmark, model, drift, alpha, most)
+            yield _DriftAlarm(benchmark, model, drift, alpha, most)

@@ -109,7 +109,7 @@ class ConcurrencyLimit:
             self._move(limit)
 
 
-class BudgetError(ModelError):
+class _BudgetError(ModelError):
     """Another request could cost more than what is left of the budget."""
 
 
@@ -166,7 +166,7 @@ class RequestLimiter:
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[None]:
-        """Wait for a free slot and hold it; raise BudgetError if the rest of the budget may not suffice."""
+        """Wait for a free slot and hold it; raise _BudgetError if the rest of the budget may not suffice."""
         async with self.changed:
             await self.changed.wait_for(
                 lambda: not self.under_way or (self.under_way < self.concurrency.limit and self.can_afford_next)
@@ -174,7 +174,7 @@ class RequestLimiter:
             if self.shut:
                 raise type(self.shut)(*self.shut.args)
             if not self.can_afford_next:
-                raise BudgetError(
+                raise _BudgetError(
                     f"The budget is used up: {self.budget.describe_usage(self.total)}, kept answers of "
                     "earlier runs included. Answers so far are kept; raise the budget, and run again: only what is "
                     "missing is asked."

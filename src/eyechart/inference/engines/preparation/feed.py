@@ -40,7 +40,7 @@ LOST = "the process that decodes it ended without an answer. Save the image anew
 NOT_STARTED = "processes that prepare images cannot start (see above). Threads prepare them, which is slower."
 
 
-class LostProcessError(Exception):
+class _LostProcessError(Exception):
     """A process ended while it prepared images."""
 
 
@@ -52,7 +52,7 @@ class _PreparationProcess:
         self.ready = False
 
     def is_ready(self, *, wait: bool = False) -> bool:
-        """Return whether the model is made. Raises LostProcessError if the process has ended."""
+        """Return whether the model is made. Raises _LostProcessError if the process has ended."""
         if not self.ready and (wait or self.connection.poll()):
             self.ready = self.receive() == (READY,)
         return self.ready
@@ -60,7 +60,7 @@ class _PreparationProcess:
     def prepare(self, dataset: Dataset) -> list[Prepared]:
         """Return the prepared images of a small data set.
 
-        Raises LostProcessError if the process has ended, and the error of a data set that cannot be read.
+        Raises _LostProcessError if the process has ended, and the error of a data set that cannot be read.
         """
         with suppress(OSError):
             self.connection.send(dataset)
@@ -77,7 +77,7 @@ class _PreparationProcess:
         try:
             return self.connection.recv()
         except (EOFError, OSError) as error:
-            raise LostProcessError from error
+            raise _LostProcessError from error
 
     def read(self, length: int) -> memoryview:
         """Return a copy of the shared memory, which the process will use again."""
@@ -154,7 +154,7 @@ class PreparationProcesses:
         process = self.process_of_thread()
         try:
             prepared = process.prepare(dataset.part(indices))
-        except LostProcessError:
+        except _LostProcessError:
             self.end(process)
             if len(indices) > 1:
                 return [item for index in indices for item in self.prepare_alone(dataset, index)]
@@ -174,7 +174,7 @@ class PreparationProcesses:
         process = self.process_of_thread()
         try:
             return process.is_ready(wait=wait)
-        except LostProcessError:
+        except _LostProcessError:
             self.end(process)
             if not self.cannot_start:
                 self.cannot_start = True
