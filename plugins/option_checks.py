@@ -1,29 +1,35 @@
-"""Checks of the options before any test runs: unusable values, and options that contradict one another."""
+"""Checks of the options before any test runs: unusable values, and options that contradict one another.
+
+The hooks check files with class indices or names: such a file is valid for the classes of one benchmark only.
+"""
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from eyechart.data.labels.class_names import load_class_names, load_templates
+from eyechart.data.labels.class_names import VOCABULARIES, load_class_names, load_templates
 from eyechart.data.labels.equivalences import equivalent_pairs
 from eyechart.data.labels.label_files import read_labels
 from eyechart.data.splits.open_split import list_splits
 from eyechart.errors import EyechartError
+from eyechart.evaluation.settings import Settings
 from eyechart.files.path_encoding import check_locale
 from eyechart.gate.policy.floors import parse_floor
 from eyechart.inference.store.copies import RemoteStore
 from eyechart.protocol.options import OptionSetting
 from eyechart.protocol.registry import get_protocol
 
+from .cases import find_case
 from .device_options import check_devices, check_ray
 from .gate_options import check_gate
 from .options import OPTIONS, get_option
-from .settings import parse_protocol_options, read_label_options, read_models, read_suite_options
+from .settings import get_settings, parse_protocol_options, read_label_options, read_models, read_suite_options
 from .shard import read_shard
 from .tracking import check_trackers
+from .workers import is_worker
 
 
 def check_options(config: pytest.Config) -> None:
@@ -93,3 +99,35 @@ def _check_protocol_options(config: pytest.Config, settings: Iterable[OptionSett
                 check(value, get_option(config, "data") or None)
             except EyechartError as error:
                 raise type(error)(f"{setting.protocol}.{setting.option}: {error}") from error
+
+
+def _file_options(settings: Settings) -> Iterator[str]:
+    """Yield the options that name a file of class indices or class names."""
+    yield from (f"--eye-labels={labels.name}={labels.path}" for labels in settings.labels)
+    if settings.equivalences.removeprefix("strict:") not in ("12", "none"):
+        yield f"--eye-equivalences={settings.equivalences}"
+    if settings.names not in VOCABULARIES:
+        yield f"--eye-names={settings.names}"
+
+
+def _check_single_benchmark(config: pytest.Config, ids: Iterable[str]) -> None:
+    """Refuse such a file if the selected cases are of several benchmarks."""
+    benchmarks = sorted({case["benchmark"] for name in ids if (case := find_case(config, name))})
+    option = next(_file_options(get_settings(config)), None) if len(benchmarks) > 1 else None
+    if option:
+        raise pytest.UsageError(
+            f"{option} is a file for the classes of one benchmark, and cases of {' and '.join(benchmarks)} are "
+            f"selected. Choose one with {' or '.join(f'-k {name}/' for name in benchmarks)}"
+        )
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Check the selected cases; under pytest-xdist only the controller checks, so that the error is shown once."""
+    if not is_worker(session.config):
+        _check_single_benchmark(session.config, [item.nodeid for item in session.items])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
+    """Check the cases that a worker collected."""
+    _check_single_benchmark(node.config, ids)

@@ -7,17 +7,14 @@ import pytest
 
 from eyechart.models.runtime.device import keep_threads_to_quota
 
-from . import cases, exit_codes, junit, single_benchmark_files
-from .answers import OnlyAnswers
+from . import cases, exit_codes, junit, option_checks
+from .answers import OnlyAnswers, PrefetchOfTests
 from .exit_codes import ExitCodes
 from .gate import Gate
 from .github_summary import GithubSummary
-from .keyword_suggestions import KeywordSuggestions
-from .left_out import LeftOutByPreset, LeftOutTraining
+from .left_out import KeywordSuggestions, LeftOutByPreset, LeftOutTraining
 from .missing_cases import MissingCases
-from .option_checks import check_options
 from .options import get_option
-from .prefetch import PrefetchOfTests
 from .profile import Profile
 from .progress import Progress
 from .recorder import Recorder
@@ -38,7 +35,7 @@ def register(config: pytest.Config, folder: Path, started: float) -> None:
         config.workeroutput[RUN] = str(folder)  # type: ignore[attr-defined]
         limit_threads(config)
     else:
-        check_options(config)
+        option_checks.check_options(config)
         if not getattr(config.option, "numprocesses", None):  # workers divide the processors
             keep_threads_to_quota()
     if get_settings(config).offline:
@@ -48,7 +45,7 @@ def register(config: pytest.Config, folder: Path, started: float) -> None:
         manager.register(Profile(config, folder), "eyechart-profile")
     recorder = Recorder(config, folder, started)
     manager.register(cases, "eyechart-cases")
-    manager.register(single_benchmark_files, "eyechart-single-benchmark-files")
+    manager.register(option_checks, "eyechart-single-benchmark-files")
     manager.register(KeywordSuggestions(config), "eyechart-keyword-suggestions")
     manager.register(LeftOutTraining(config), "eyechart-left-out-training")
     manager.register(LeftOutByPreset(config), "eyechart-left-out")

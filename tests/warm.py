@@ -34,7 +34,7 @@ import execnet.multi
 import open_clip
 import pytest
 import eyechart.data.readers.imagenet_sample
-import eyechart.fixtures.worker_session
+import eyechart.evaluation.session
 import eyechart.plugins.registration
 import eyechart.plugins.scheduling
 import xdist.dsession

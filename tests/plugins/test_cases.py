@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from eyechart.models.spec import parse_spec
-from eyechart.plugins.keyword_suggestions import _explain_missing_scores
+from eyechart.plugins.left_out import _explain_missing_scores
 from eyechart.plugins.settings import get_settings
 from eyechart.protocol.registry import get_protocol, protocol_targets
 

@@ -8,7 +8,7 @@ from unicodedata import normalize
 import pytest
 from PIL import Image
 
-from eyechart.plugins.keyword_suggestions import suggest_names
+from eyechart.plugins.left_out import suggest_names
 
 COLLECT = ("--pyargs", "eyechart.benchmarks", "--collect-only")
 HEAVY = """

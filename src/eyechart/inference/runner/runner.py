@@ -12,8 +12,7 @@ from eyechart.inference.engines.local import LocalEngine
 from eyechart.inference.requests.row_requests import Classify, ClassWeights, Encode, LogitScale, Match, ScoreChoices
 from eyechart.inference.requests.text_requests import Generate
 from eyechart.inference.runner.image_rows import CheckWidth, ImageRun, Progress
-from eyechart.inference.runner.text_rows import TextRun
-from eyechart.inference.runner.texts_asked import BatchRun
+from eyechart.inference.runner.texts_asked import BatchRun, TextRun
 from eyechart.inference.store.arrays import CachedArray, read_or_compute
 from eyechart.inference.store.entries import Store
 from eyechart.inference.store.keys import request_key

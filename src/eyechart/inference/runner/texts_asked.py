@@ -1,23 +1,86 @@
-"""Runs batches of requests for texts: reads the store, sends missing requests to an engine, stores each response."""
+"""Runs requests about texts and for texts: reads the store, sends what is missing to an engine, and stores it."""
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+
+import numpy as np
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import StoreError
-from eyechart.inference.engines.interface import Engine
+from eyechart.inference.engines.interface import Engine, ImageAnswers
 from eyechart.inference.requests.image_bytes import load_request
+from eyechart.inference.requests.row_requests import ScoreChoices
 from eyechart.inference.requests.text_requests import Generate, request_ids
 from eyechart.inference.runner.image_rows import Progress
 from eyechart.inference.store import responses
+from eyechart.inference.store.arrays import Block, CachedArray, append, compact, gather, stored_rows
 from eyechart.inference.store.entries import StoreEntry, Writer
 from eyechart.inference.store.responses import Response, Responses, StoredResponse
-from eyechart.models.types import Generator, Request, Usage
+from eyechart.models.types import Generator, Request, Scorer, Usage
 
-UNIT = "questions"
+TEXTS, QUESTIONS = "texts", "questions"  # units of the progress
 FIRST_ANSWERS = 20  # from which on the cost of all is estimated
+
+
+@dataclass(frozen=True)
+class TextRun:
+    """One request about texts; each text has a row of its own in the store."""
+
+    entry: StoreEntry
+    engine: Engine
+    request: ScoreChoices
+    model: Scorer
+    progress: Progress
+
+    def answers(self) -> CachedArray:
+        """Return one row per text, in their order; texts without a stored row are sent to the engine."""
+        errors: Mapping[int, str] = {}
+        if not stored_rows(self.entry).issuperset(self.request.ids):
+            errors = self.request_missing()
+        unique = [*dict.fromkeys(self.request.ids)]
+        rows, stored = gather(self.entry, unique)
+        position = {number: index for index, number in enumerate(unique)}
+        indices = [position[number] for number in self.request.ids]
+        lost = [index for index in np.flatnonzero(~stored[indices]).tolist() if index not in errors]
+        if lost:
+            raise StoreError(
+                f"{len(lost)} of {len(indices)} answers are missing from {self.entry.folder}: another run may have "
+                "deleted them. Run the same command again, one run at a time; it asks for the missing ones."
+            )
+        values = rows.values if len(unique) == len(indices) else rows.values[indices]  # a copy may take a gigabyte
+        return replace(rows, values=values, errors=dict(sorted(errors.items())))
+
+    def request_missing(self) -> dict[int, str]:
+        """Store the missing rows, and return the errors by index; equal texts are sent once."""
+        ids = self.request.ids
+        with self.entry.lock_for_writing() as writer:
+            rows, errors = stored_rows(writer), dict[int, str]()
+            first = {number: index for index, number in reversed([*enumerate(ids)]) if number not in rows}
+            missing, total = sorted(first.values()), len({*ids})
+            done = total - len(missing)
+            self.progress(done, total, TEXTS)
+            for answers in self.engine.score_texts(self.request, self.model, missing):
+                errors.update(self.store(writer, answers))
+                done += len({*answers.indices, *answers.errors})
+                self.progress(done, total, TEXTS)
+            if len(missing) > len(errors):
+                compact(writer)
+        failed = {ids[index]: message for index, message in errors.items()}
+        return {index: failed[number] for index, number in enumerate(ids) if number in failed}
+
+    def store(self, writer: Writer, answers: ImageAnswers) -> dict[int, str]:
+        """Store the rows of one batch; return its errors, which are not stored."""
+        errors = dict(answers.errors)
+        finite = [bool(np.isfinite(row).all()) for row in answers.values]
+        for index, good in zip(answers.indices, finite, strict=True):
+            if not good:
+                errors[index] = f"{self.model.identity.name} answered with NaN or infinity. Try dtype=float32."
+        rows = tuple(self.request.ids[index] for index in answers.indices if index not in errors)
+        if rows:
+            append(writer, Block(rows, answers.values.shape[1], answers.batch_size), answers.values[finite])
+        return errors
 
 
 @dataclass(frozen=True)
@@ -103,7 +166,7 @@ class BatchRun:
         numbers = {request_id: number for number, request_id in reversed([*enumerate(self.ids)])}
         missing = sorted(number for request_id, number in numbers.items() if request_id not in stored)
         done = before = len(numbers) - len(missing)
-        self.progress(done, len(numbers), UNIT)
+        self.progress(done, len(numbers), QUESTIONS)
         spent = Usage()
         for number, answer in self.engine.answer_requests(self.batch, self.model, self.dataset, missing):
             request_id = self.ids[number]
@@ -113,7 +176,7 @@ class BatchRun:
                 all_stored[request_id] = responses.append(writer, request_id, answer)
                 self.engine.charge_budget(self.model, {request_id: Usage()})  # the model counted it when it answered
                 done, spent = done + 1, spent + all_stored[request_id][1]
-                self.progress(done, len(numbers), UNIT, self.describe_cost(spent, done - before, len(missing)))
+                self.progress(done, len(numbers), QUESTIONS, self.describe_cost(spent, done - before, len(missing)))
         return all_stored, failed
 
     def describe_cost(self, spent: Usage, fresh: int, total: int) -> str:
