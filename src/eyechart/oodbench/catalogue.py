@@ -1,6 +1,6 @@
 """OODBench's tables and figures by name, in the order of arXiv 2602.18094."""
 
-from eyechart.oodbench.figures import division_charts, hard_sample_charts, model_charts
+from eyechart.oodbench.figures import model_charts
 from eyechart.oodbench.tables import (
     coverage,
     degradation_tables,
@@ -32,5 +32,5 @@ TABLES = (
     *mmd_tables.TABLES,
     *overlap_tables.TABLES,
 )
-FIGURES = (*division_charts.FIGURES, *hard_sample_charts.FIGURES, *logits.FIGURES, *model_charts.FIGURES)
+FIGURES = (*division_tables.FIGURES, *hard_sample_tables.FIGURES, *logits.FIGURES, *model_charts.FIGURES)
 OVERVIEW = tuple(table for number in range(10, 18) for table in TABLES if table.alias == f"oodbench-T{number}")

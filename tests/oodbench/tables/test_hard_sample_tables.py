@@ -82,3 +82,11 @@ def test_one_model_is_too_few_to_compare_models(bench):
     ask(bench, "hf[a]", 3, 3)
     with pytest.raises(ReportError, match=r"in 2 models or more; .*--eye-model=A --eye-model=B"):
         bench.rows("oodbench-F12")
+
+
+@pytest.mark.parametrize(("name", "texts"), [
+    ("oodbench-F11", {"hf[a]", "hf[d]", "ID − Hard", "ID − OOD-H", "exponential trend", "oodbench/coco, n=40"}),
+    ("oodbench-F12", {"Pearson's correlation", "OOD-H, p = 0.0010", "10 of 10 hard samples, with replacement"}),
+])  # fmt: skip
+def test_the_figures_have_what_the_tables_have(asked, drawing, name, texts):
+    assert texts <= {*drawing(asked.pool, name, "one.svg")}

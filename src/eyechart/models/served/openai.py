@@ -1,19 +1,25 @@
 """OpenAI and servers with its API: `openai[MODEL,base_url=http://localhost:8000/v1]`."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from eyechart.errors import SpecError
 from eyechart.models.model_option import AnyOption
 from eyechart.models.runtime import torch_runtime
-from eyechart.models.served.api import Api
+from eyechart.models.served import faults
+from eyechart.models.served.api import Api, Completion, decode_object, error_in_body, iterate_parts, require_list
+from eyechart.models.served.content import flatten, get_count, get_list, get_object, get_text, read_content
 from eyechart.models.served.generator import ServedGenerator
-from eyechart.models.served.openai_chat import ChatCompletions
-from eyechart.models.served.openai_responses import ResponsesApi
+from eyechart.models.served.image_parts import data_url
+from eyechart.models.served.openai_chat import ChatCompletions, OpenAiClient, named_schema
 from eyechart.models.served.options import EFFORT_HELP, Provider, choice_option, seed_option
 from eyechart.models.spec import ModelSpec
+from eyechart.models.types import Answer, Request, Usage
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
+
+LEAST_TOKENS = 16  # that the API accepts as a limit
 
 
 class OpenAiGenerator(ServedGenerator):
@@ -55,4 +61,77 @@ class OpenAiGenerator(ServedGenerator):
 
     def create_api(self) -> Api:
         """Return the Responses API or Chat Completions."""
-        return (ResponsesApi if "api" in self.options.settings else ChatCompletions)(self.options)
+        return (_ResponsesApi if "api" in self.options.settings else ChatCompletions)(self.options)
+
+
+class _ResponsesApi(OpenAiClient):
+    """The Responses API (`api=responses`), without a state at the provider."""
+
+    path = "/responses"
+
+    def write(self, request: Request, max_tokens: int, schema: Mapping[str, Any] | None) -> Mapping[str, Any]:
+        """Return a request as the body of one message."""
+        settings = self.options.settings
+        message = {"role": "user", "content": [*map(_part, iterate_parts(request))]}
+        body = {"model": self.options.model, "input": [message], "store": False}
+        body["max_output_tokens"] = max(LEAST_TOKENS, max_tokens)
+        if "temperature" in settings:
+            body["temperature"] = settings["temperature"]
+        if "effort" in settings:
+            body["reasoning"] = {"effort": settings["effort"]}
+        if schema is not None:
+            body["text"] = {"format": {"type": "json_schema", **named_schema(schema)}}
+        return body
+
+    def parse(self, body: bytes) -> Completion:
+        """Return the completion in the body of a response."""
+        response = decode_object(body)
+        if response.get("error") and response.get("status") != "failed":
+            raise error_in_body(response["error"])
+        if response.get("status") != "failed":
+            require_list(response, "output")
+        return Completion(replace(_answer(response), usage=_usage(response)), get_text(response, "model"))
+
+
+def _part(part: Any) -> dict[str, Any]:
+    if isinstance(part, str):
+        return {"type": "input_text", "text": part}
+    return {"type": "input_image", "detail": "auto", "image_url": data_url(*part)}
+
+
+def _usage(response: Mapping[str, Any]) -> Usage:
+    """Return the token counts of a response."""
+    usage = get_object(response, "usage")
+    return Usage(
+        get_count(usage, "input_tokens"),
+        get_count(get_object(usage, "input_tokens_details"), "cached_tokens"),
+        get_count(usage, "output_tokens"),
+        get_count(get_object(usage, "output_tokens_details"), "reasoning_tokens"),
+    )
+
+
+def _answer(response: Mapping[str, Any]) -> Answer:
+    """Return the answer of a response, or the error that it contains."""
+    items = [item for item in get_list(response, "output") if isinstance(item, Mapping)]
+    messages = [item.get("content") for item in items if item.get("type") == "message" and item.get("content")]
+    content = read_content(messages)
+    status = get_text(response, "status")
+    if status not in ("completed", "incomplete"):
+        _, message = faults.parse_error_object(response.get("error") or {"message": f"status {response.get('status')}"})
+        return faults.no_answer(f"the server broke off its answer: {message}", retry=True)
+    if get_text(get_object(response, "incomplete_details"), "reason") == "content_filter":
+        return faults.no_answer("content filter: the answer was withheld")
+    if content.refusal and not content.text:
+        return faults.no_answer(f"refusal: {faults.shorten(content.refusal)}")
+    if not messages and status == "completed":
+        return faults.no_answer("no answer: the server's output has no message")
+    thoughts = [item for item in items if item.get("type") == "reasoning"]
+    thinking = "\n".join(filter(None, (flatten(part) for item in thoughts for part in _thoughts(item))))
+    if content.missing_text and not thinking:
+        return faults.no_answer(f"no answer: the server's content has no text but {content.missing_text}")
+    return Answer(content.text, (), status == "completed", thinking=content.thinking or thinking)
+
+
+def _thoughts(item: Mapping[str, Any]) -> list[Any]:
+    """Return the parts of the summary of reasoning, or of the reasoning itself, as models with open weights give it."""
+    return get_list(item, "summary") or get_list(item, "content")

@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from textwrap import fill
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from eyechart.messages.plurals import count_of
 from eyechart.oodbench.division.pairs import HARD_SAMPLES, ID, OOD_H
 from eyechart.oodbench.tables.existence_tables import SET, chance_cells, with_chance
 from eyechart.oodbench.tables.measure_columns import HEADS
@@ -18,12 +21,27 @@ from eyechart.oodbench.tables.pair_pages import (
     group_by_division,
     set_label,
 )
+from eyechart.oodbench.tables.spread import (
+    EVIDENCE_TABLE,
+    PEARSON,
+    SPEARMAN,
+    VARIANCE,
+    ResamplingTest,
+    baseline_label,
+    compute_degradations,
+)
+from eyechart.reports.figures.charts import CustomFigure, FigureDefinition
+from eyechart.reports.figures.panels import LEGEND_ASIDE, create_panels, format_counts, legend_above, set_title
 from eyechart.reports.runs import CaseRun, Runs
 from eyechart.reports.tables.definition import TableDefinition
-from eyechart.reports.tables.render import FRACTION, NumberFormat
+from eyechart.reports.tables.render import FRACTION, NumberFormat, one_line
 from eyechart.reports.tables.selection import Page, with_suffixes
 from eyechart.results.frames import select_metrics
 from eyechart.statistics.array_types import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 SETS = (ID, OOD_H, HARD_SAMPLES)
 FALL, P = "ID − Accuracy", "p"
@@ -31,6 +49,13 @@ DELTAS = {HARD_SAMPLES: "ID − Hard", OOD_H: "ID − OOD-H"}
 DELTA_STYLE = NumberFormat(100, 2, signed=True)
 COMMAND = 'pytest -k "oodbench and existence" --eye-set=existence.hard_samples=own'
 SHUFFLED = "p: how often sets of shuffled images fall as far, one-sided, with its Monte Carlo interval."
+COLOURS = {HARD_SAMPLES: "tab:blue", OOD_H: "tab:red"}
+WIDTH = 0.38
+SCALES = {
+    VARIANCE: (10_000, "variance of falls (squared percentage points)"),
+    PEARSON: (1, "Pearson's correlation"),
+    SPEARMAN: (1, "Spearman's correlation"),
+}
 
 
 @dataclass(frozen=True)
@@ -139,7 +164,7 @@ def degradation_cells(page: Page) -> pd.DataFrame:
     return cells.assign(n=cells["n"].where(cells["metric"] == "acc_delta"))
 
 
-def fit_degradation(page: Page, cells: pd.DataFrame, column: str) -> _Trend | None:
+def _fit_degradation(page: Page, cells: pd.DataFrame, column: str) -> _Trend | None:
     """Return the trend of the degradations on one set over the models in table order."""
     falls = cells[cells["column"] == column].set_index("row")["value"].reindex(range(len(page.cases)))
     return _fit_trend(falls.to_list())
@@ -148,7 +173,7 @@ def fit_degradation(page: Page, cells: pd.DataFrame, column: str) -> _Trend | No
 def _degradation_notes(page: Page) -> Iterator[str]:
     """Yield the trends and the explanation of Figure 11."""
     cells = degradation_cells(page)
-    trends = {head: fit_degradation(page, cells, head) for head in DELTAS.values()}
+    trends = {head: _fit_degradation(page, cells, head) for head in DELTAS.values()}
     yield from (f"Trend of {head}, x = 1 for the first model: {curve}." for head, curve in trends.items() if curve)
     yield BOOTSTRAP.format("images with all their pairs")
     yield f"n: answers to both sets. {SHUFFLED}"
@@ -171,3 +196,67 @@ HARD_DEGRADATION = replace(
     },
 )
 TABLES = (HARD, HARD_DEGRADATION)
+
+
+def _draw_degradations(ax: "Axes", page: Page, cells: pd.DataFrame) -> None:
+    """Draw two bars per model with intervals, and both trends."""
+    models = page.names["Model"]
+    for side, (name, head) in zip((-0.5, 0.5), DELTAS.items(), strict=True):
+        falls = cells[cells["column"] == head]
+        at = falls["row"] + side * WIDTH
+        ax.bar(at, 100 * falls["value"].fillna(0), WIDTH, color=COLOURS[name], label=head)
+        ax.vlines(at, 100 * falls["low"].fillna(0), 100 * falls["high"].fillna(0), color="black", linewidth=1)
+        if curve := _fit_degradation(page, cells, head):
+            x = np.linspace(1, len(models), 50)
+            ax.plot(x - 1, 100 * curve(x), "--", color=COLOURS[name], label=f"{curve.kind} trend")
+    ax.set_xticks(range(len(models)), [one_line(model) for model in models], rotation=30, ha="right", fontsize=7)
+    ax.axhline(0, color="black", linewidth=0.5)
+    ax.set_ylabel("fall of accuracy (points, 95 % interval)", fontsize=8)
+    ax.tick_params(axis="y", labelsize=7)
+    ax.legend(**LEGEND_ASIDE)
+    sizes = sorted(cells["n"].dropna().astype(int).unique())
+    set_title(ax, f"{page.title}{page.suffix}, {format_counts(sizes)}")
+
+
+HARD_SAMPLE_CHART = FigureDefinition(
+    summary="Degradations on hard samples and OOD-H, by ascending degradation on hard samples.",
+    table=HARD_DEGRADATION,
+    draw=_draw_degradations,
+    height=lambda page: 2.6 + 0.06 * min(max(map(len, page.names["Model"])), 30),
+    width=8,
+)
+
+
+def _draw_evidence(pool: Runs, labels: str | None) -> "Figure":
+    """Draw the variance and both correlations of resampled hard samples, with the value of OOD-H."""
+    pages = EVIDENCE_TABLE.get_pages(pool, labels)
+    figure, axes = create_panels([2.8] * len(pages), 3, 11)
+    for row, page in zip(axes, pages, strict=True):
+        models = count_of(len(page.cases), "model")
+        title = f"{fill(one_line(page.title + page.suffix), 44)}, {models}\n{baseline_label(page)}"
+        for ax, (name, test) in zip(row, compute_degradations(page).tests.items(), strict=True):
+            draw_baseline(ax, name, test)
+            ax.set_title(title, fontsize=8)
+    return figure
+
+
+def draw_baseline(ax: "Axes", name: str, test: ResamplingTest) -> None:
+    """Draw a histogram of resampled hard samples, with OOD-H as a line."""
+    scale, label = SCALES[name]
+    drawn = scale * test.baseline[~np.isnan(test.baseline)]
+    ax.hist(drawn, 30, histtype="stepfilled", color="tab:blue", label="hard samples")
+    if not np.isnan(test.statistic):
+        ax.axvline(scale * test.statistic, color="red", linestyle="--", label=f"OOD-H, p = {test.p:.4f}")
+    ax.set_xlabel(label, fontsize=8)
+    ax.set_ylabel("resamples", fontsize=8)
+    legend_above(ax)
+
+
+FIGURES = (
+    HARD_SAMPLE_CHART,
+    CustomFigure(
+        table=EVIDENCE_TABLE,
+        summary="The variance and both correlations of resampled hard samples, with the value of OOD-H.",
+        make=_draw_evidence,
+    ),
+)
