@@ -60,14 +60,14 @@ class GithubSummary:
         )
         yield f"# eyechart: {outcomes or 'no case ran'}\n"
         yield f"Exit status {status}: {MEANINGS.get(status, 'not one of pytest or eyechart')}.\n"
-        yield from make_loss_table(self.gate.session.result.verdicts)
+        yield from _make_loss_table(self.gate.session.result.verdicts)
         failed = sorted((report for report in self.final_reports.values() if report.failed), key=_is_not_regression)
         for report in failed[:FAILURES]:
-            yield f"## {inline_code(report.nodeid.rpartition('::')[2])}\n\n{fence_block(report.longreprtext)}\n"
+            yield f"## {_inline_code(report.nodeid.rpartition('::')[2])}\n\n{_fence_block(report.longreprtext)}\n"
         if len(failed) > FAILURES:
             yield f"{len(failed) - FAILURES} more failed; the log has them.\n"
         if remarks := [*dict.fromkeys(self.gate.session.messages), *self.gate.session.errors]:
-            yield fence_block("\n".join(remarks))
+            yield _fence_block("\n".join(remarks))
 
 
 def _is_not_regression(report: pytest.TestReport) -> bool:
@@ -75,7 +75,7 @@ def _is_not_regression(report: pytest.TestReport) -> bool:
     return getattr(report, KIND, None) != REGRESSION
 
 
-def make_loss_table(verdicts: Sequence[Verdict]) -> Iterator[str]:
+def _make_loss_table(verdicts: Sequence[Verdict]) -> Iterator[str]:
     """Yield a table of the cases with regressions, each with its most significant one, sorted by significance.
 
     Below it is the primary metric of the case, unless it is among the regressions.
@@ -99,7 +99,7 @@ def _make_row(surest: Verdict, *more: Verdict) -> str:
     """Return the table row of a case with a metric of it and the number of other regressions."""
     comparison = surest.comparison
     names = (
-        inline_code(text).replace("|", "\\|")
+        _inline_code(text).replace("|", "\\|")
         for text in (f"{comparison.case} ({comparison.protocol})", comparison.name)
     )
     changed = (len(comparison.lost), comparison.gained) if comparison.lost or comparison.gained else ("", "")
@@ -112,14 +112,14 @@ def _make_row(surest: Verdict, *more: Verdict) -> str:
     return f"| {' | '.join([*names, *map(str, values)])} | {len(more) or ''} |"
 
 
-def fence_block(text: str) -> str:
+def _fence_block(text: str) -> str:
     """Return a text as a fenced Markdown block, cut to LENGTH characters."""
     shown = text if len(text) <= LENGTH else f"{text[:LENGTH]}\n… ({len(text):,} characters)"
     fence = "`" * max(3, 1 + _longest_backticks(shown))
     return f"{fence}text\n{shown}\n{fence}"
 
 
-def inline_code(text: str) -> str:
+def _inline_code(text: str) -> str:
     """Return a name as inline Markdown code, cut to NAME characters."""
     shown = " ".join(text.split())
     shown = shown if len(shown) <= NAME else f"{shown[:NAME]}…"

@@ -58,7 +58,7 @@ def _loading_seconds() -> float:
 
 
 @dataclass
-class Running:
+class _Running:
     """A case that is running in a thread of this process."""
 
     case: str
@@ -115,7 +115,7 @@ class Running:
         }
 
 
-class Board:
+class _Board:
     """Shows the progress: in a terminal one line below the output of pytest, in a file a line at intervals."""
 
     def __init__(self) -> None:
@@ -248,16 +248,16 @@ class Progress:
         self.config = config
         self.worker = worker_name(config)
         self.folder = recorder.folder / ".progress"
-        self.board = Board()
+        self.board = _Board()
         self.pace = Pace()
         self.phase, self.since = "collects the tests", time.monotonic()  # of the session, while no case runs
-        self.running: dict[str, Running] = {}  # in this process, by node id
+        self.running: dict[str, _Running] = {}  # in this process, by node id
         self.stopped = threading.Event()
         self.thread: threading.Thread | None = None
 
     def make_progress(self, case: str) -> Count:
         """Return a function that counts answers of the case that is running."""
-        running = next(reversed(self.running.values()), None) or Running(case)
+        running = next(reversed(self.running.values()), None) or _Running(case)
 
         def progress(done: int, total: int, unit: str, cost: str = "", /) -> None:
             running.count(done, total, unit, cost)
@@ -277,7 +277,7 @@ class Progress:
     @contextmanager
     def track(self, case: Case) -> Iterator[Count]:
         """Show a case while this thread answers it, and yield the function that counts its answers."""
-        running = self.running[_prefetch_id(case)] = Running(_prefetch_id(case))
+        running = self.running[_prefetch_id(case)] = _Running(_prefetch_id(case))
         try:
             yield running.count
         finally:
@@ -385,7 +385,7 @@ class Progress:
         """Show a case while it runs in this process."""
         if not find_case(self.config, item.nodeid):
             return (yield)
-        self.running[item.nodeid] = Running(item.nodeid)
+        self.running[item.nodeid] = _Running(item.nodeid)
         try:
             return (yield)
         finally:

@@ -12,7 +12,7 @@ from .options import get_option
 
 
 @dataclass(frozen=True)
-class Shard:
+class _Shard:
     """One of several jobs that divide tests among themselves, numbered from 1."""
 
     number: int
@@ -24,13 +24,13 @@ class Shard:
     def indices(self, total: int) -> range:
         """Return the indices of the tests of this job among all of them.
 
-        >>> [list(Shard(number, 3).indices(4)) for number in (1, 2, 3)]
+        >>> [list(_Shard(number, 3).indices(4)) for number in (1, 2, 3)]
         [[0], [1], [2, 3]]
         """
         return range((self.number - 1) * total // self.count, self.number * total // self.count)
 
 
-def read_shard(config: pytest.Config) -> Shard | None:
+def read_shard(config: pytest.Config) -> _Shard | None:
     """Return the shard of `--eye-shard`, None without it."""
     if not (text := str(get_option(config, "shard"))):
         return None
@@ -45,7 +45,7 @@ def read_shard(config: pytest.Config) -> Shard | None:
                 f"--eye-shard has a part of the cases. Leave out --eye-{name}, merge the stores of all shards, and "
                 "compare in a run of all cases."
             )
-    return Shard(int(match[1]), int(match[2]))
+    return _Shard(int(match[1]), int(match[2]))
 
 
 class ShardOfCases:
@@ -54,7 +54,7 @@ class ShardOfCases:
     The order in which a job collects tests does not matter, nor that of its models.
     """
 
-    def __init__(self, shard: Shard) -> None:
+    def __init__(self, shard: _Shard) -> None:
         self.shard = shard
         self.count = self.total = 0
 

@@ -13,7 +13,7 @@ import pytest
 import eyechart
 from eyechart.cli import main
 from eyechart.errors import DataError
-from eyechart.interchange.inspect_format import Archive
+from eyechart.interchange.inspect_format import _Archive
 from eyechart.interchange.inspect_logs import read_inspect_log, to_number
 from eyechart.results.records import Record, read_run
 
@@ -37,7 +37,7 @@ def printed(path: Path) -> dict[str, float]:
     if path.suffix == ".json":
         log = json.loads(path.read_bytes())
     else:
-        with Archive(path, "") as archive:
+        with _Archive(path, "") as archive:
             log = json.loads(archive.read("header.json"))
     return {
         "_".join(filter(None, (score["name"], score.get("reducer", "mean").replace("mean", "")))): next(

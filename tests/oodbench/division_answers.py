@@ -1,4 +1,4 @@
-"""What tests of oodbench/figures share."""
+"""What tests of oodbench/tables share."""
 
 # Set, category, main; then what two models say of each: both answers, "y" right, "n" wrong, "?" unparsed, "e" an error.
 PAIRS = (

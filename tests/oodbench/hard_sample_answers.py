@@ -1,4 +1,4 @@
-"""What tests of oodbench/figures share."""
+"""What tests of oodbench/tables share."""
 
 import csv
 from collections.abc import Callable

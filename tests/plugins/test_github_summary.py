@@ -10,7 +10,7 @@ import pytest
 from eyechart.gate.comparison.compare_metrics import MetricComparison
 from eyechart.gate.verdicts.decide import REGRESSION, Verdict
 from eyechart.plugins.exit_codes import MEANINGS
-from eyechart.plugins.github_summary import FAILURES, LENGTH, NAME, fence_block, inline_code, make_loss_table
+from eyechart.plugins.github_summary import FAILURES, LENGTH, NAME, _fence_block, _inline_code, _make_loss_table
 from eyechart.results.evidence import MetricEvidence
 from tests.plugins.replayed_answers import properties, replayed
 
@@ -89,9 +89,9 @@ def test_every_status_that_can_be_is_explained() -> None:
 def test_hostile_text_stays_in_its_block(said: str) -> None:
     from markdown_it import MarkdownIt
 
-    (token,) = MarkdownIt().parse(fence_block(said))
+    (token,) = MarkdownIt().parse(_fence_block(said))
     assert (token.type, token.content) == ("fence", f"{said}\n")
-    (inline,) = [each for each in MarkdownIt().parse(f"## {inline_code(said)}") if each.type == "inline"]
+    (inline,) = [each for each in MarkdownIt().parse(f"## {_inline_code(said)}") if each.type == "inline"]
     assert [child.type for child in inline.children or ()] == ["code_inline"]
 
 
@@ -102,16 +102,16 @@ def test_a_hostile_name_stays_in_its_cell(said: str) -> None:
     proof = MetricEvidence(name="acc1", labels=said, subset="all", value=0.0, n=2, direction=1)
     sizes = {"before": 1.0, "after": 0.0, "delta": -1.0, "n": 2, "n_clusters": 2, "lost": (0, 1)}
     found = MetricComparison(said, "replay", said, proof, **sizes, ci=None, p=0.001, method="exact McNemar")
-    text = "\n".join(make_loss_table([Verdict(found, 0.001, REGRESSION)]))
+    text = "\n".join(_make_loss_table([Verdict(found, 0.001, REGRESSION)]))
     tokens = MarkdownIt("commonmark").enable("table").parse(text)
     cells = [each.content for each in tokens if each.type == "inline"][9:]
-    assert [inline_code(f"{said} (replay)"), inline_code(f"acc1 ({said})")] == cells[:2]
+    assert [_inline_code(f"{said} (replay)"), _inline_code(f"acc1 ({said})")] == cells[:2]
     assert cells[2:] == ["100.00 %", "0.00 %", "0.001", "2", "0", "regression", ""]
 
 
 def test_a_long_text_is_cut() -> None:
-    assert len(fence_block("x" * 1_000_000)) < LENGTH + 100
-    assert len(inline_code("x" * 1_000_000)) < NAME + 10
+    assert len(_fence_block("x" * 1_000_000)) < LENGTH + 100
+    assert len(_inline_code("x" * 1_000_000)) < NAME + 10
 
 
 def test_the_longest_page_is_one_that_github_takes() -> None:
@@ -119,4 +119,4 @@ def test_the_longest_page_is_one_that_github_takes() -> None:
         FAILURES + 1,
         3 * FAILURES,
     )  # every failure has a heading and a line of the table, in the widest letters
-    assert len((fence_block("😀" * 10**6) * texts + inline_code("😀" * 10**6) * names).encode()) < 2**20
+    assert len((_fence_block("😀" * 10**6) * texts + _inline_code("😀" * 10**6) * names).encode()) < 2**20

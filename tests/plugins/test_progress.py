@@ -23,7 +23,7 @@ from eyechart.models.runtime.tracing import span
 from eyechart.models.spec import ModelSpec
 from eyechart.plugins.case_ids import case_pattern
 from eyechart.plugins.pace import State
-from eyechart.plugins.progress import Board, Progress, Running, _format_line
+from eyechart.plugins.progress import Progress, _Board, _format_line, _Running
 
 PATCH = "import eyechart.plugins.progress as progress\nprogress.SHORTEST_SILENCE = "
 OFTEN, SOON, NEVER = f"{PATCH}0\n", f"{PATCH}1\n", f"{PATCH}900\nprogress.LONGEST_SILENCE = 900\n"
@@ -162,7 +162,7 @@ def test_progress_can_be_left_out(world: Any) -> None:
 
 
 def test_silences_in_a_file_grow_with_the_age_of_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
-    board, now = Board(), [0.0]
+    board, now = _Board(), [0.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
     board.file, board.opened, board.written = io.StringIO(), 0.0, 0.0
     written = []
@@ -221,7 +221,7 @@ def test_a_phase_is_shown_unless_another_case_is_asking() -> None:
 
 
 def test_other_questions_are_counted_anew() -> None:
-    running = Running("a case")
+    running = _Running("a case")
     fresh = []
     for done, total in ((500, 2700), (2700, 2700), (0, 59), (16, 59), (59, 59), (59, 70), (70, 70)):
         running.count(done, total, "questions")
@@ -231,11 +231,11 @@ def test_other_questions_are_counted_anew() -> None:
 
 
 def test_the_innermost_span_of_the_thread_says_what_a_case_does() -> None:
-    running = Running("a case")
+    running = _Running("a case")
     with span("predict"), span("forward"), span("load"):
         assert running.state["phase"] == "loads the model"
         with ThreadPoolExecutor() as threads:
-            assert threads.submit(lambda: Running("another").state["phase"]).result() == ""
+            assert threads.submit(lambda: _Running("another").state["phase"]).result() == ""
     assert running.state["phase"] == ""
 
 

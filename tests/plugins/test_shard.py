@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.cli import main
-from eyechart.plugins.shard import Shard
+from eyechart.plugins.shard import _Shard
 
 
 @given(st.integers(0, 200), st.integers(1, 40))
 def test_every_test_is_in_one_shard(total: int, count: int) -> None:
-    shards = [[*Shard(number, count).indices(total)] for number in range(1, count + 1)]
+    shards = [[*_Shard(number, count).indices(total)] for number in range(1, count + 1)]
     assert [index for shard in shards for index in shard] == [*range(total)]
     assert max(map(len, shards)) - min(map(len, shards)) <= 1
 

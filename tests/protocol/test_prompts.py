@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from eyechart.classification.answers.image_batches import closed_world_prompt, format_class_list
 from eyechart.classification.protocols.multiple_choice import AnswerOptions, draw_mill_options
 from eyechart.errors import DataError
-from eyechart.protocol.prompts import Prompt, get_prompt, known_slots, prompt_names
+from eyechart.protocol.prompts import Prompt, _known_slots, get_prompt, prompt_names
 from eyechart.protocol.registry import get_protocol, list_protocols
 from toybox.questions import WORDINGS
 
@@ -133,7 +133,7 @@ WRONG = {
     'source = "me\ntext = "What?"': "is not a prompt",
     'source = "me"\ntext = " "': "has an empty text",
     'source = "me"\ntext = "{class_lst}"': r"slot \{class_lst\}.*did you mean class_list",
-    'source = "me"\ntext = "{Options}"': f"The slots are: {', '.join(known_slots())}",
+    'source = "me"\ntext = "{Options}"': f"The slots are: {', '.join(_known_slots())}",
 }
 
 

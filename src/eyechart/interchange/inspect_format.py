@@ -149,7 +149,7 @@ def read_log(path: Path) -> Log:
     parse = partial(parse_json, source=str(path), remedy=REMEDY)
     if path.suffix != ".eval":
         return parse(read_file(path, REMEDY), Log)
-    with Archive(path, REMEDY) as archive:
+    with _Archive(path, REMEDY) as archive:
         if "header.json" not in archive.names:
             raise DataError(
                 f"{path} has no header.json, which inspect_ai writes at the end of an evaluation. Run it to its end "
@@ -163,7 +163,7 @@ def read_log(path: Path) -> Log:
     return log
 
 
-class Archive:
+class _Archive:
     """An open zip archive; `names` are its files. `remedy` ends the sentence for one that is damaged.
 
     It reads files that are compressed with zstandard, too, which Python does only from 3.14.
@@ -177,7 +177,7 @@ class Archive:
             raise self.damaged(error) from error
         self.names = self.zip.namelist()
 
-    def __enter__(self) -> "Archive":
+    def __enter__(self) -> "_Archive":
         return self
 
     def __exit__(

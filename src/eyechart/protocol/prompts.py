@@ -128,12 +128,12 @@ def is_eyechart_prompt(prompt: Prompt) -> bool:
 
 
 @cache
-def known_slots() -> tuple[str, ...]:
+def _known_slots() -> tuple[str, ...]:
     """Return the slots that protocols fill: those of the packaged prompts.
 
     Source: own definition.
 
-    >>> known_slots()
+    >>> _known_slots()
     ('category', 'class_list', 'dynamic_choices', 'other', 'reason_list', 'said')
     """
     texts = (_read(path, _PackagedFile).text for path in _packaged().values())
@@ -180,7 +180,7 @@ def _check(text: str, path: str) -> None:
     if not text.strip():
         raise DataError(f"{path} has an empty text. Write the question into it.")
     for slot in _SLOT.findall(text):
-        if slot not in (known := known_slots()):
+        if slot not in (known := _known_slots()):
             raise DataError(
                 f"{path} has the slot {{{slot}}}, which no protocol fills{did_you_mean(slot, known)} "
                 f"The slots are: {', '.join(known)}."

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.classification.answers.image_batches import (
-    answer_keys,
-    answer_schema,
+    _answer_keys,
+    _answer_schema,
     closed_world_prompt,
     format_class_list,
     make_batches,
@@ -123,7 +123,7 @@ def test_an_empty_world_is_refused() -> None:
 
 @given(st.integers(1, 50), st.none() | st.lists(st.text(), min_size=1))
 def test_a_schema_asks_for_one_text_an_image(count: int, choices: list[str] | None) -> None:
-    schema = json.loads(json.dumps(answer_schema(count, choices)))
-    assert schema["required"] == [*schema["properties"]] == [*answer_keys(count)]
+    schema = json.loads(json.dumps(_answer_schema(count, choices)))
+    assert schema["required"] == [*schema["properties"]] == [*_answer_keys(count)]
     assert schema["additionalProperties"] is False
     assert {json.dumps(each.get("enum")) for each in schema["properties"].values()} == {json.dumps(choices)}

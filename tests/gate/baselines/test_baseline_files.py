@@ -17,8 +17,8 @@ from eyechart.gate.baselines.baseline_files import (
     FOLDER,
     Baseline,
     WrittenBaseline,
+    _encode_baseline,
     case_key,
-    encode_baseline,
     model_slug,
     read_baseline,
     read_baselines,
@@ -47,7 +47,7 @@ def test_each_benchmark_has_some_and_no_case_is_in_two() -> None:
 
 def test_a_file_is_where_it_would_be_written_and_as_it_would_be(path: Path, kept: Baseline) -> None:
     assert path.relative_to(ROOT / FOLDER) == Path(kept.benchmark) / f"{model_slug(kept.model)}.json"
-    assert path.read_bytes() == encode_baseline(kept)
+    assert path.read_bytes() == _encode_baseline(kept)
 
 
 def test_a_file_is_fit_for_git(path: Path) -> None:

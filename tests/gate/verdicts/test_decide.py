@@ -14,7 +14,7 @@ from eyechart.gate.verdicts.decide import (
     VERDICTS,
     Rule,
     Verdict,
-    adjust_family,
+    _adjust_family,
     decide,
     parse_margin,
     session_verdict,
@@ -130,8 +130,8 @@ def test_images_of_different_data_have_signs_of_their_own(make: Any, share: Any)
     other = [*compare_metrics(*(replace(side, case="imagenet/test/m[]", fingerprint="g") for side in sides))]
     same = [*compare_metrics(*(replace(side, case="imagenet/val/n[]") for side in sides))]
     p = first[0].p
-    assert adjust_family(first + same, 0.01).tolist() == pytest.approx([p, p])
-    assert adjust_family(first + other, 0.01)[0] == pytest.approx(1 - (1 - p) ** 2, rel=0.3)
+    assert _adjust_family(first + same, 0.01).tolist() == pytest.approx([p, p])
+    assert _adjust_family(first + other, 0.01)[0] == pytest.approx(1 - (1 - p) ** 2, rel=0.3)
 
 
 def test_a_very_small_level_has_no_random_draws(judged: Any) -> None:
@@ -146,7 +146,7 @@ def test_a_very_small_level_has_no_random_draws(judged: Any) -> None:
 def test_proportions_and_other_metrics_share_the_level(make: Any, share: Any, drawn: Any) -> None:
     before, after = (make([*share(acc1=side), drawn(side)]) for side in (RIGHT, changed(10)))
     comparisons = [*compare_metrics(before, replace(after, weights_sha256=OTHER))]
-    assert adjust_family(comparisons, 0.01).tolist() == pytest.approx([2 * found.p for found in comparisons])
+    assert _adjust_family(comparisons, 0.01).tolist() == pytest.approx([2 * found.p for found in comparisons])
 
 
 def test_a_regression_of_any_metric_decides_a_session_and_otherwise_the_primary_ones(judged: Any) -> None:

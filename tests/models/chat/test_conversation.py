@@ -45,8 +45,8 @@ def test_every_form_is_of_a_family_of_transformers_and_has_a_source() -> None:
     repair()  # before transformers is imported
     import transformers
 
-    assert {*conversation.read_forms()} <= {*transformers.CONFIG_MAPPING}
-    assert {name.replace("-", "_") for name in conversation.read_forms()} == {*PROMPTS}
+    assert {*conversation._read_forms()} <= {*transformers.CONFIG_MAPPING}
+    assert {name.replace("-", "_") for name in conversation._read_forms()} == {*PROMPTS}
 
 
 @pytest.mark.parametrize("family", PROMPTS)
@@ -55,7 +55,7 @@ def test_a_request_is_written_in_the_form_of_its_family(bare: Callable[[str], Pa
     request = Request(("what?", IMAGE))
     assert model._chat.render_prompt(request) == PROMPTS[family]
     assert [answer.error for answer in generate_all(model, [request], 3)] == [""]
-    assert model.identity.processor["prompt_form"] == conversation.read_forms()[family.replace("blip_2", "blip-2")]
+    assert model.identity.processor["prompt_form"] == conversation._read_forms()[family.replace("blip_2", "blip-2")]
 
 
 @pytest.mark.parametrize("family", ["paligemma", "blip_2"])
@@ -71,5 +71,5 @@ def test_another_form_is_another_model(bare: Callable[[str], Path], monkeypatch:
     folder = bare("paligemma")
     before, other = (HfGenerator(parse_spec(f"hf[{folder}]"), offline=True) for _ in range(2))
     _ = before.identity
-    monkeypatch.setattr(conversation, "read_forms", lambda: {"paligemma": "<image>describe en"})
+    monkeypatch.setattr(conversation, "_read_forms", lambda: {"paligemma": "<image>describe en"})
     assert before.identity != other.identity

@@ -10,7 +10,7 @@ import pytest
 from eyechart.models.choices.trie import Trie
 from eyechart.models.hf import batches, trie_scoring
 from eyechart.models.hf.decoding import read_prompts
-from eyechart.models.hf.trie_scoring import ContinuedPrompts
+from eyechart.models.hf.trie_scoring import _ContinuedPrompts
 from eyechart.models.runtime.torchvision_repair import repair
 
 pytestmark = pytest.mark.deep
@@ -111,7 +111,7 @@ def test_scores_are_those_of_whole_prompts_with_their_choices(build: Callable[[s
         scores = trie.choice_sums(trie_scoring.log_probabilities(read, trie, 2**20))
         choices, _ = trie_scoring.best(read, trie, 2**20)
         expected = [[read_whole(model, prompt, choice) for choice in CHOICES] for prompt in prompts]
-    assert isinstance(ways, ContinuedPrompts)
+    assert isinstance(ways, _ContinuedPrompts)
     np.testing.assert_allclose(scores, expected, rtol=0, atol=2e-5)
     assert choices.tolist() == scores.argmax(axis=1).tolist()
 

@@ -11,7 +11,7 @@ from PIL import Image
 from eyechart.models.generation import generate_all
 from eyechart.models.hf.batches import Prompt
 from eyechart.models.hf.generator import HfGenerator
-from eyechart.models.hf.prompt_reader import find_shared_prefixes
+from eyechart.models.hf.prompt_reader import _find_shared_prefixes
 from eyechart.models.spec import parse_spec
 from eyechart.models.types import Request
 
@@ -108,11 +108,11 @@ def prompt(index: int, tokens: list[int], images: bytes = b"one") -> Prompt:
 )
 def test_the_tokens_that_prompts_about_an_image_share(rows: list[list[int]], shared: int) -> None:
     prompts = {index: prompt(index, row) for index, row in enumerate(rows)}
-    assert {found.shared for found in find_shared_prefixes(prompts, 9).values()} == {shared}
-    assert {found.shared for found in find_shared_prefixes(prompts, None).values()} == {0}
+    assert {found.shared for found in _find_shared_prefixes(prompts, 9).values()} == {shared}
+    assert {found.shared for found in _find_shared_prefixes(prompts, None).values()} == {0}
 
 
 def test_prompts_about_different_images_or_none_share_nothing() -> None:
     tokens = [9, 9, 1, 2, 3]
     prompts = {index: prompt(index, tokens, images) for index, images in enumerate((b"one", b"two", b"", b""))}
-    assert find_shared_prefixes(prompts, 9) == prompts
+    assert _find_shared_prefixes(prompts, 9) == prompts

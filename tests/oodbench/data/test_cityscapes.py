@@ -13,7 +13,7 @@ from PIL import Image
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import DataError
-from eyechart.oodbench.data.cityscapes import POLYGONS, VALIDATION, clip_polygon, open_cityscapes, polygon_area
+from eyechart.oodbench.data.cityscapes import POLYGONS, VALIDATION, _clip_polygon, _polygon_area, open_cityscapes
 from eyechart.oodbench.data.label_maps import label_map
 from eyechart.toybox.art.scenes import RenderedScene
 from eyechart.toybox.art.shapes import styles
@@ -259,7 +259,7 @@ def test_a_clipped_triangle_has_the_area_of_its_pixels(corners: Points) -> None:
     a, b, c = np.array(corners, dtype=np.float64)
     sides = np.array([_side(fine, *pair) for pair in ((a, b), (b, c), (c, a))])
     inside = ((sides > 0).all(axis=0) | (sides < 0).all(axis=0)).sum() / 400
-    assert polygon_area(clip_polygon(np.array([a, b, c]), 16, 9)) == pytest.approx(inside, abs=3)
+    assert _polygon_area(_clip_polygon(np.array([a, b, c]), 16, 9)) == pytest.approx(inside, abs=3)
 
 
 def _side(points: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import DataError
 from eyechart.inference.store.entries import Store
 from eyechart.oodbench.data.annotation import Exclusion
-from eyechart.oodbench.division.build import summary_lines, table_row
+from eyechart.oodbench.division.build import _table_row, summary_lines
 from eyechart.oodbench.division.case_division import DivisionResult
 from eyechart.oodbench.division.pairs import HARD_SAMPLES, ID, OOD_H, OOD_S
 from tests.oodbench.division.judges import Bench, judges, sets
@@ -63,7 +63,7 @@ def test_what_nobody_looked_for_beats_nothing(bench: Bench, annotated: Make) -> 
 def test_a_broken_picture_is_left_out(bench: Bench, annotated: Make) -> None:
     found = bench(annotated(HERE, broken=frozenset({2})), judges(SEEN))
     assert [one.key for one in found.division.left_out] == ["s02"]
-    assert table_row(annotated(HERE), found)[1:3] == ("3", "5")  # images and their pairs
+    assert _table_row(annotated(HERE), found)[1:3] == ("3", "5")  # images and their pairs
 
 
 def test_pictures_without_annotation_are_refused(bench: Bench, pictures: Make) -> None:
@@ -113,7 +113,7 @@ def test_hard_samples_are_of_images_that_all_detectors_answered_about(bench: Ben
 def test_the_summary_counts_both_benchmarks_and_names_exclusions(bench: Bench, annotated: Make) -> None:
     dataset = annotated(HERE, excluded=(Exclusion("box", "it is empty", 2, "7"),))
     found = bench(dataset, judges(SEEN), max_pairs="1", absent_categories="yes", hard_samples="own")
-    assert table_row(dataset, found) == ("imagenet/memory", "4", "7", "1", "0", "1", "0", "3")
+    assert _table_row(dataset, found) == ("imagenet/memory", "4", "7", "1", "0", "1", "0", "3")
     lines = [*summary_lines(dataset, found, Path("x.json"))]
     assert lines[1] == "  judge[0]: 2 of 7 pairs flagged (28.6%), 1 by case 1, 2 by case 2"
     assert lines[2:4] == ["  absent categories that a detector predicted as present: 1", "  hard samples: 2"]

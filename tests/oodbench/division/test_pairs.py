@@ -19,8 +19,8 @@ from eyechart.oodbench.division.pairs import (
     OOD_S,
     Division,
     DivisionSettings,
+    _candidate_pairs,
     build_division,
-    candidate_pairs,
     flag_failures,
 )
 from tests.oodbench.division.scenes import LOGITS, UNKNOWN, Scenes, scenes
@@ -45,7 +45,7 @@ def test_pairs_are_of_one_set_each(world, threshold):
     found = [flag_failures(one, notation, usable, threshold) for one in world.detected()]
     every = [
         {*zip(some.rows.tolist(), some.categories.tolist(), strict=True)}
-        for some in candidate_pairs(found, absent=False).values()
+        for some in _candidate_pairs(found, absent=False).values()
     ]
     assert sum(map(len, every)) == len(set().union(*every)) == world.present.sum()
 

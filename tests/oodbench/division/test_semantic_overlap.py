@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.errors import DataError
-from eyechart.oodbench.division.semantic_overlap import name_forms, normalize_texts, semantic_overlap
+from eyechart.oodbench.division.semantic_overlap import _name_forms, _normalize_texts, semantic_overlap
 
 WORD = st.text("abcdehnosty", min_size=2, max_size=8)
 NAME = st.lists(WORD, min_size=1, max_size=3).map(" ".join)
@@ -109,7 +109,7 @@ def test_a_synonym_counts_as_the_name(name, other):
 
 @given(st.lists(NAME, min_size=1, max_size=3), st.lists(st.text(max_size=20), max_size=3))
 def test_everything_is_spelled_in_single_spaces(names, texts):
-    for spelled in (normalize_texts(texts), *name_forms(names)):
+    for spelled in (_normalize_texts(texts), *_name_forms(names)):
         assert spelled.split() == spelled.strip().split(" ") or not spelled.strip()
         assert spelled == f" {spelled.strip()} " or spelled == "  "
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.errors import ReportError
-from eyechart.oodbench.figures import logit_charts
-from eyechart.oodbench.tables.logits import order_statistic_shares, quantiles
+from eyechart.oodbench.tables import logits
+from eyechart.oodbench.tables.logits import _order_statistic_shares, quantiles
 from eyechart.reports.figures.registry import draw
 
 BIN = ("what", "name", "present", "low", "high", "count")
@@ -73,7 +73,7 @@ def test_without_a_second_detector_the_remedy_is_named(bench):
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=30), st.floats(0, 1))
 def test_a_quantile_is_in_the_bin_of_the_value_it_stands_for(values, q):
     bins, counts = np.unique(np.array(values, float), return_counts=True)
-    low, high = order_statistic_shares(np.array([len(values)]), q)
+    low, high = _order_statistic_shares(np.array([len(values)]), q)
     quantile, below, above = quantiles(bins, bins + 1, counts, np.array([q, low[0], high[0]]))
     assert sum(value + 1 < quantile for value in values) <= q * len(values) + 1e-6
     assert sum(value > quantile for value in values) <= (1 - q) * len(values) + 1e-6
@@ -104,7 +104,7 @@ def test_the_figures_have_what_the_tables_have(drawn, name, texts):
 
 @pytest.mark.deep
 def test_many_categories_are_too_many_for_one_figure(bench, tmp_path, monkeypatch):
-    monkeypatch.setattr(logit_charts, "MOST", 4)
+    monkeypatch.setattr(logits, "MOST", 4)
     rows = [{**dict(zip(BIN, LOGITS[0], strict=True)), "category": n, "name": f"thing {n}"} for n in range(6)]
     bench.case("detection", files={"logits": rows})
     text = draw("oodbench-F15", bench.pool(), None, tmp_path / "f.svg", tmp_path).read_text(encoding="utf-8")

@@ -9,10 +9,10 @@ from msgspec import structs
 
 from eyechart.models.spec import parse_spec
 from eyechart.realbirdid.answers.bird_predictions import (
-    exact_duplicates,
+    _exact_duplicates,
+    _genus_rows,
     format_numbers,
     format_outcomes,
-    genus_rows,
     names_of,
 )
 from eyechart.realbirdid.protocols.species_replay import SpeciesReplay
@@ -126,7 +126,7 @@ def test_genera_are_counted_by_reason(case: Any) -> None:
 
 
 def test_genera_of_nobody_are_counted_too(bird_world: Any) -> None:
-    rows = [*genus_rows(bird_world.seen.select([]))]
+    rows = [*_genus_rows(bird_world.seen.select([]))]
     assert rows[3] == ["Pica", 1, 0, 0, 0, 0, 0]
 
 
@@ -180,9 +180,9 @@ def test_names_and_marks_leave_out_what_is_not_there() -> None:
 
 def test_pictures_that_are_one_are_named(case: Any) -> None:
     dataset = case[0].dataset()
-    assert [*exact_duplicates(dataset)] == []
+    assert [*_exact_duplicates(dataset)] == []
     index = tuple(structs.replace(row, sha256=row.sha256[:1]) for row in dataset.index)
-    (said,) = exact_duplicates(replace(dataset, index=index))
+    (said,) = _exact_duplicates(replace(dataset, index=index))
     alone = len({row.sha256 for row in index})
     assert said.startswith(f"{22 - alone} of 22 images are byte for byte another: kept, and each counts (s")
 
@@ -190,5 +190,5 @@ def test_pictures_that_are_one_are_named(case: Any) -> None:
 def test_a_picture_is_one_with_an_earlier_one_that_is_asked_about(case: Any) -> None:
     dataset = case[0].dataset()
     index = tuple(structs.replace(row, sha256="same") for row in dataset.index)
-    (said,) = exact_duplicates(replace(dataset, index=index, rows=(3, 7)))
+    (said,) = _exact_duplicates(replace(dataset, index=index, rows=(3, 7)))
     assert said.endswith("1 of 2 images are byte for byte another: kept, and each counts (s07 as s03)")

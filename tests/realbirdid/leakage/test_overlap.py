@@ -9,7 +9,13 @@ import pytest
 from pyarrow import parquet
 
 from eyechart.errors import DataError
-from eyechart.realbirdid.leakage.overlap import OverlapCount, OverlapResult, find_overlap, summary_lines, write_matches
+from eyechart.realbirdid.leakage.overlap import (
+    OverlapResult,
+    _OverlapCount,
+    find_overlap,
+    summary_lines,
+    write_matches,
+)
 
 HEAD = "image,observation_id,answerable,photo_id,url"
 BIRDS = (
@@ -90,7 +96,7 @@ def test_counts_of_answerable_and_unanswerable_images(birds: Path, write: Write)
     ("found", "images", "share"), [(18_007, 31_885, "56.5%"), (36, 3_253, "1.1%")], ids=["answerable", "unanswerable"]
 )
 def test_the_published_shares(found: int, images: int, share: str) -> None:
-    count = OverlapCount("", images, 0, found)
+    count = _OverlapCount("", images, 0, found)
     assert f"{count.share:.1%}" == share
     assert count.interval.low < count.share < count.interval.high
 

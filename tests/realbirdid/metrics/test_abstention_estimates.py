@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from eyechart.evaluation.settings import Case
 from eyechart.models.spec import parse_spec
-from eyechart.realbirdid.metrics.abstention_estimates import correct_reason_rate, reason_masks
+from eyechart.realbirdid.metrics.abstention_estimates import _correct_reason_rate, _reason_masks
 from eyechart.realbirdid.metrics.shares import bootstrap_weights
 from eyechart.realbirdid.protocols.abstention import Abstention
 from eyechart.realbirdid.protocols.free_form import FreeForm
@@ -62,18 +62,18 @@ def test_a_share_names_the_birds_that_it_lost(kept: Any, judged_numbers: Any) ->
 
 def test_units_are_the_birds_that_were_given_a_reason(case_of: Any) -> None:
     found = case_of("abstention", WORSE).predictions
-    declined = [[bool(each) for each in wording] for wording in reason_masks(found, "plain")[1]]
+    declined = [[bool(each) for each in wording] for wording in _reason_masks(found, "plain")[1]]
     birds = sum(any(answers) for answers in zip(*declined, strict=True))
     assert birds < sum(map(sum, declined))
-    assert correct_reason_rate(found, "plain", 0).n_clusters == birds
+    assert _correct_reason_rate(found, "plain", 0).n_clusters == birds
 
 
 @pytest.mark.parametrize("level", ["plain", "polite"])
 def test_right_reasons_are_drawn_of_birds_with_all_their_answers(case_of: Any, level: str) -> None:
     found = case_of("abstention", WORSE).predictions
-    right, given = (each.sum(axis=0) for each in reason_masks(found, level))
+    right, given = (each.sum(axis=0) for each in _reason_masks(found, level))
     counts = [taken[found.image_indices] for taken in bootstrap_weights(found.observations, 5)]
     plain = [(taken @ right) / (taken @ given) if taken @ given else np.nan for taken in counts]
-    bootstrap = correct_reason_rate(found, level, 5).bootstrap
+    bootstrap = _correct_reason_rate(found, level, 5).bootstrap
     assert bootstrap is not None
     assert bootstrap() == pytest.approx(np.array(plain), nan_ok=True)

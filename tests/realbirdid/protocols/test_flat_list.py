@@ -12,9 +12,9 @@ from eyechart.realbirdid.answers.species_predictions import ALL, RANGE
 from eyechart.realbirdid.data.observations import Observations
 from eyechart.realbirdid.protocols.flat_list import (
     UNANSWERED,
-    candidate_mask_with_genera,
-    outcomes_by_labels,
-    row_maxima,
+    _candidate_mask_with_genera,
+    _outcomes_by_labels,
+    _row_maxima,
     top_names,
 )
 from eyechart.results.sample_table import SHARED_COLUMNS
@@ -112,7 +112,7 @@ def test_the_columns_are_those_of_the_readme(case: Any) -> None:
 
 
 def test_views_leave_out_who_has_no_list(case: Any) -> None:
-    found = {labels: (right, stopped) for labels, right, stopped in outcomes_by_labels(case[1])}
+    found = {labels: (right, stopped) for labels, right, stopped in _outcomes_by_labels(case[1])}
     assert [*found] == [*LABELS]
     for right, stopped in found.values():
         np.testing.assert_array_equal(np.isnan(right), np.isnan(stopped))
@@ -120,7 +120,7 @@ def test_views_leave_out_who_has_no_list(case: Any) -> None:
 
 
 def test_a_genus_is_listed_with_any_of_its_species(bird_world: Any) -> None:
-    found = candidate_mask_with_genera(bird_world.seen, 0, 22)
+    found = _candidate_mask_with_genera(bird_world.seen, 0, 22)
     genera = [[bird_world.names[index] for index in np.flatnonzero(row[9:]) + 9] for row in found[[1, 3, 8, 11]]]
     assert genera == [["Corvus", "Turdus", "Pica"], [], [], ["Corvus", "Anhinga", "Opisthocomus"]]
     np.testing.assert_array_equal(
@@ -130,7 +130,7 @@ def test_a_genus_is_listed_with_any_of_its_species(bird_world: Any) -> None:
 
 def test_of_equals_the_first_is_chosen() -> None:
     shares = np.array([[0.25, 0.375, 0.375], [np.nan] * 3], np.float32)
-    indices, sure, of_right = row_maxima(shares, np.array([0, 2]))
+    indices, sure, of_right = _row_maxima(shares, np.array([0, 2]))
     assert indices.tolist() == [1, UNANSWERED]
     np.testing.assert_array_equal(sure, [0.375, np.nan])
     np.testing.assert_array_equal(of_right, [0.25, np.nan])

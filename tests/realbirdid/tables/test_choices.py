@@ -13,10 +13,10 @@ from eyechart.errors import ReportError
 from eyechart.realbirdid.tables.choices import (
     CHOICES,
     MOST,
-    bin_cells,
+    _bin_cells,
+    _bounded_mean,
+    _correlate,
     bin_edges,
-    bounded_mean,
-    correlate,
     read_confidences,
 )
 from eyechart.reports.tables.registry import tables
@@ -51,7 +51,7 @@ def test_every_number_of_choices_has_its_frequency_and_means(said, bins):
 
 def test_no_interval_goes_beyond_what_so_many_choices_can_have(three):
     (page,) = CHOICES.get_pages(three)
-    cells = bin_cells(page)
+    cells = _bin_cells(page)
     known = 0
     for cell in cells[cells["column"] != "Frequency"].itertuples():
         count = int(cell.Choices)
@@ -74,7 +74,7 @@ def test_the_correlation_is_spearmans(three, said):
     images = read_confidences(page)
     images = images[(images["row"].map(page.names["Model"]) == "hf_clip[b]") & (images["subset"] == "answerable")]
     for name in ("entropy", "probability"):
-        number = correlate(images["choices"], images[name], images["observation"])
+        number = _correlate(images["choices"], images[name], images["observation"])
         pairs = [(int(row["range.candidates"]), float(row[f"range.species.{name}"])) for row in said]
         assert number.value == pytest.approx(spearmanr(*zip(*pairs, strict=True)).statistic, abs=1e-6)
         assert number.ci[0] < number.value < number.ci[1]
@@ -113,14 +113,14 @@ def test_few_numbers_have_a_bin_each():
 
 
 def test_what_does_not_vary_has_no_correlation():
-    assert not correlate(np.array([2, 2, 2]), np.array([0.1, 0.2, 0.3]), np.arange(3)).is_defined
-    assert not correlate(np.array([1, 2, 3]), np.array([1.0, 1.0, 1.0]), np.arange(3)).is_defined
-    assert correlate(np.array([1, 2]), np.array([0.5, 0.1]), np.arange(2)).value == pytest.approx(-1)
+    assert not _correlate(np.array([2, 2, 2]), np.array([0.1, 0.2, 0.3]), np.arange(3)).is_defined
+    assert not _correlate(np.array([1, 2, 3]), np.array([1.0, 1.0, 1.0]), np.arange(3)).is_defined
+    assert _correlate(np.array([1, 2]), np.array([0.5, 0.1]), np.arange(2)).value == pytest.approx(-1)
 
 
 def interval(values, observations, least, most):
     """The interval of a mean, None without one."""
-    cell = bounded_mean(np.array(values), np.array(observations), least, most)
+    cell = _bounded_mean(np.array(values), np.array(observations), least, most)
     return None if np.isnan(cell["low"]) else (cell["low"], cell["high"])
 
 

@@ -13,9 +13,9 @@ from sklearn.metrics import roc_curve
 from eyechart.errors import ReportError
 from eyechart.realbirdid.tables.curves import (
     GRIDS,
-    accuracy_curve,
+    _accuracy_curve,
+    _find_share,
     curve_points,
-    find_share,
     read_points,
     selective_accuracy,
 )
@@ -84,7 +84,7 @@ def test_a_table_has_the_areas_of_the_record_with_their_intervals(three, entry, 
 def test_abstaining_is_one_less_coverage(three):
     (page,) = SUMMARY.get_pages(three)
     points = read_points(page)
-    over, along = (accuracy_curve(("answerable", "species"), falls=falls) for falls in (False, True))
+    over, along = (_accuracy_curve(("answerable", "species"), falls=falls) for falls in (False, True))
     coverage, abstained = (curve_points(points, curve, "all species") for curve in (over, along))
     for row in range(len(page.cases)):
         one, other = (frame[frame["row"] == row].to_numpy() for frame in (coverage, abstained))
@@ -97,12 +97,12 @@ def test_abstaining_is_one_less_coverage(three):
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20, unique=True).map(sorted), st.floats(0, 1))
 def test_a_share_is_the_first_of_the_curve_that_is_as_large(shares, least):
     enough = [share for share in shares if share >= least - 1e-9]
-    found = find_share(shares, least)
+    found = _find_share(shares, least)
     assert found == min(enough) if enough else np.isnan(found)
 
 
 def test_beyond_the_last_point_there_is_no_accuracy():
-    share = find_share([0.0, 0.1], 0.25)
+    share = _find_share([0.0, 0.1], 0.25)
     answers = pd.DataFrame({"correct": np.ones(10), "observation": np.arange(10)})
     assert np.isnan(share)
     cell = selective_accuracy(answers, share)

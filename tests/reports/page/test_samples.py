@@ -25,8 +25,8 @@ from eyechart.reports.page.samples import (
     UNSCORED,
     WRONG,
     Samples,
+    _merge_epochs,
     class_namer,
-    merge_epochs,
     read_samples,
 )
 from eyechart.reports.page.write_page import PageOptions, glossary_entries
@@ -207,7 +207,7 @@ def test_a_number_of_pairs_leads_to_all_questions_of_its_case(birds: Any, sample
 
 def test_rounds_that_differ_are_mixed_and_an_unscored_one_says_nothing() -> None:
     rounds = [[RIGHT, RIGHT, WRONG, UNSCORED, UNSCORED], [RIGHT, WRONG, UNSCORED, RIGHT, UNSCORED]]
-    merged = merge_epochs([np.array(codes, np.uint8) for codes in rounds])
+    merged = _merge_epochs([np.array(codes, np.uint8) for codes in rounds])
     assert merged.tolist() == [RIGHT, MIXED, WRONG, RIGHT, UNSCORED]
 
 

@@ -113,29 +113,29 @@ def request_parts(text: str, rows: Sequence[int], prompt_order: str = "image-fir
     return (*rows, text) if prompt_order == "image-first" else (text, *rows)
 
 
-def answer_keys(count: int) -> tuple[str, ...]:
+def _answer_keys(count: int) -> tuple[str, ...]:
     """Return the keys of the JSON answer to a request of `count` images.
 
     Source: arXiv 2603.06578, Table 20.
 
-    >>> answer_keys(3)
+    >>> _answer_keys(3)
     ('1', '2', '3')
     """
     return tuple(str(number) for number in range(1, count + 1))
 
 
-def answer_schema(count: int, choices: Sequence[str] | None = None) -> Mapping[str, Any]:
+def _answer_schema(count: int, choices: Sequence[str] | None = None) -> Mapping[str, Any]:
     """Return the JSON schema of the answer to a request of `count` images: one text per key, one of `choices` if given.
 
     Without choices an answer may be outside the class list, as in the paper.
 
     Source: arXiv 2603.06578, B.1: the "output structure is enforced directly via the API".
 
-    >>> answer_schema(1)["properties"], answer_schema(2, ["a", "b"])["required"]
+    >>> _answer_schema(1)["properties"], _answer_schema(2, ["a", "b"])["required"]
     ({'1': {'type': 'string'}}, ['1', '2'])
     """
     value = {"type": "string"} if choices is None else {"type": "string", "enum": [*choices]}
-    keys = answer_keys(count)
+    keys = _answer_keys(count)
     return {
         "type": "object",
         "properties": {key: dict(value) for key in keys},
@@ -215,7 +215,7 @@ def build_requests(context: Context, prompt: Prompt, text: str, epoch: int = 0) 
         )
     except ValueError as error:
         raise SpecError(f"{context.flag('images_per_request')}: {error}") from error
-    schemas = {size: answer_schema(size) if by_schema else None for size in {*map(len, batches)}}
+    schemas = {size: _answer_schema(size) if by_schema else None for size in {*map(len, batches)}}
     return [
         TextRequest(
             request_parts(text, rows, options["prompt_order"]),
@@ -236,7 +236,7 @@ def split_by_image(
     `{"answer": "zebra"}`. An answer that there is no image is unparsed.
     """
     for number, (request, response) in enumerate(zip(requests, responses, strict=True)):
-        keys = answer_keys(len(request.images))
+        keys = _answer_keys(len(request.images))
         parsed = json_answers.parse(response.text, keys) if json else None
         text = remove_thinking(response.text) if response.finished else read_complete_name(response.text)
         plain = response.text if response.finished else text

@@ -68,7 +68,7 @@ class _HeadColumns:
         return selected
 
 
-def head_columns(head: Head, dataset: Dataset) -> _HeadColumns:
+def _head_columns(head: Head, dataset: Dataset) -> _HeadColumns:
     """Return the outputs of a head for the classes of a split.
 
     Raises ModelError if the number of classes differs and they cannot be mapped to ImageNet's.
@@ -182,14 +182,14 @@ def supervised(runner: Runner, model: Classifier, dataset: Dataset) -> ClassPred
     """Return the logits of the split's classes. Raises ModelError for an unsuitable head before inference."""
     head = model.head
     if head:
-        head_columns(head, dataset)
+        _head_columns(head, dataset)
 
     def check_width(width: int) -> None:
         if not head:
-            head_columns(Head(width), dataset)
+            _head_columns(Head(width), dataset)
 
     logits = runner.run(Classify(), model, dataset, check_width)
     if all_failed(logits):
         return make_predictions(dataset, logits.values, logits, {})
-    columns = head_columns(head or Head(logits.values.shape[1]), dataset)
+    columns = _head_columns(head or Head(logits.values.shape[1]), dataset)
     return make_predictions(dataset, columns.scores(logits.values), logits, {**columns.variant})

@@ -73,7 +73,7 @@ def zero_shot(runner: Runner, model: Encoder, dataset: Dataset, wording: ClassPr
 
 
 @cache
-def published_top1() -> Mapping[tuple[str, str, str], tuple[float, str]]:
+def _published_top1() -> Mapping[tuple[str, str, str], tuple[float, str]]:
     """Return the published top-1 accuracy and its source by (split, model, pretrained tag)."""
     with (Path(__file__).with_name("published.csv")).open(encoding="utf-8", newline="") as file:
         return {
@@ -88,7 +88,7 @@ def _published_result(split: str, model: ModelSpec, metrics: Sequence[Metric]) -
         return None
     tag = model.options.get("pretrained", "")
     published = next(
-        (row for name in spellings(model.arguments[0], tag) if (row := published_top1().get((split, name, tag)))), None
+        (row for name in spellings(model.arguments[0], tag) if (row := _published_top1().get((split, name, tag)))), None
     )
     if published is None:
         return None

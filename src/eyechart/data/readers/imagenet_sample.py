@@ -51,7 +51,7 @@ def open_sample(split: str, root: Path | None = None) -> Dataset:
     if split not in SPLITS:
         raise DataError(f"The packaged ImageNet sample has no split '{split}'; it has {', '.join(SPLITS)}.")
     root = root or packaged_root()
-    selected = [picture for picture in read_images(root) if picture.subset in SPLITS[split]]
+    selected = [picture for picture in _read_images(root) if picture.subset in SPLITS[split]]
     if not selected:
         raise DataError(f"{root} has no picture of the split '{split}', whose folder was left out. {REMEDY}")
     index = tuple(picture.row for picture in selected)
@@ -71,7 +71,7 @@ def open_sample(split: str, root: Path | None = None) -> Dataset:
     )
 
 
-def read_images(root: Path) -> list[_SampleImage]:
+def _read_images(root: Path) -> list[_SampleImage]:
     """Return the images of the existing folders; raises DataError for missing or changed images and wrong counts."""
     return [picture for folder, counts in _folders(root).items() for picture in _folder(root / folder, counts)]
 

@@ -107,11 +107,11 @@ def _merge(path: Path, benchmark: str, model: str, cases: Sequence[Evidence], al
     by_key |= {case_key(evidence): msgspec.structs.replace(evidence, slices=msgspec.UNSET) for evidence in kept}
     merged = tuple(by_key[key] for key in sorted(by_key))
     baseline = Baseline(schema=SCHEMA, benchmark=benchmark, model=model, drift=counted, cases=merged)
-    write_atomic(path, encode_baseline(baseline))
+    write_atomic(path, _encode_baseline(baseline))
     return WrittenBaseline(path, unreadable, alarm)
 
 
-def encode_baseline(baseline: Baseline) -> bytes:
+def _encode_baseline(baseline: Baseline) -> bytes:
     """Return JSON with one line per metric, so that a diff shows the metrics that changed."""
     return INNER_BREAKS.sub(b"", encode(baseline)) + b"\n"
 

@@ -195,7 +195,7 @@ def decide(comparisons: Sequence[MetricComparison], rule: Rule = DEFAULT_RULE) -
     adjusted, least = np.full(len(comparisons), nan), defaultdict[int, float](float)
     for family in FAMILIES:
         indices = [index for index, comparison in enumerate(comparisons) if comparison.family == family]
-        adjusted[indices] = adjust_family([comparisons[index] for index in indices], rule.alpha)
+        adjusted[indices] = _adjust_family([comparisons[index] for index in indices], rule.alpha)
         least |= dict(zip(indices, _least_p_values([comparisons[index] for index in indices], rule.alpha), strict=True))
     return [
         replace(decide_metric(comparison, p, rule, comparison.loss_limit(rule.alpha)), least=least[index])
@@ -232,7 +232,7 @@ def _decide(comparison: MetricComparison, adjusted: float, limit: float, rule: R
     return NO_REGRESSION if limit == 0 or (rule.margin and limit < rule.margin) else INCONCLUSIVE
 
 
-def adjust_family(comparisons: Sequence[MetricComparison], alpha: float) -> Floats:
+def _adjust_family(comparisons: Sequence[MetricComparison], alpha: float) -> Floats:
     """Return the p-values of a family (n,), adjusted for all of its metrics; NaN where there is no test.
 
     A family with metrics of both kinds, tested jointly and by Holm's correction, has its p-values doubled (Bonferroni's

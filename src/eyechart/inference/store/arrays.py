@@ -64,7 +64,7 @@ class Block(msgspec.Struct, frozen=True, omit_defaults=True):
     batch: int = 0
 
 
-class Done(msgspec.Struct, frozen=True, omit_defaults=True):
+class _Done(msgspec.Struct, frozen=True, omit_defaults=True):
     """Written last: the answers beside it are whole."""
 
     rows: int
@@ -75,7 +75,7 @@ class Done(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def load(entry: StoreEntry) -> CachedArray:
     """Return all rows of a sealed entry."""
-    done = entry.read_done(Done)
+    done = entry.read_done(_Done)
     path = entry.verified_path(ANSWERS_FILE, done.sha256)
     return CachedArray(np.load(path, mmap_mode="r", allow_pickle=False), {}, done.reduced)
 
@@ -208,7 +208,7 @@ def seal(writer: Writer, rows: int) -> None:
     reduced = dict(zip(sizes.tolist(), counts.tolist(), strict=True))
     with writer.draft(ANSWERS_FILE) as path:
         digest = _write_npy(path, (rows, locations.width), locations.read(locations.spans(READ_ROWS)))
-        writer.seal({ANSWERS_FILE: path}, Done(rows, locations.width, digest, reduced))
+        writer.seal({ANSWERS_FILE: path}, _Done(rows, locations.width, digest, reduced))
 
 
 def _write_npy(path: Path, shape: tuple[int, int], values: Iterable[Floats]) -> str:
@@ -240,7 +240,7 @@ def read_or_compute(entry: StoreEntry, make: Callable[[], Floats]) -> Floats:
                 if not np.isfinite(values).all():
                     return values
                 content = _npy_bytes(values)
-                writer.seal({ANSWERS_FILE: content}, Done(len(values), values.shape[1], sha256(content).hexdigest()))
+                writer.seal({ANSWERS_FILE: content}, _Done(len(values), values.shape[1], sha256(content).hexdigest()))
     return load(entry).values
 
 

@@ -300,7 +300,7 @@ def _read_stops(path: Path) -> list[int]:
 
 
 @cache
-def read_forms() -> Mapping[str, str]:
+def _read_forms() -> Mapping[str, str]:
     """Return the forms, Jinja templates, by the family's model_type."""
     return {family: form["template"] for family, form in tomllib.loads(FORMS.read_text(encoding="utf-8")).items()}
 
@@ -316,7 +316,7 @@ def _find_form(path: Path) -> str:
     own = (path / TEMPLATE_FILE).exists() or any(
         hub_files.read_settings(path / name).get("chat_template") for name in SETTINGS
     )
-    return "" if own else read_forms().get(str(hub_files.read_settings(path / "config.json").get("model_type")), "")
+    return "" if own else _read_forms().get(str(hub_files.read_settings(path / "config.json").get("model_type")), "")
 
 
 def _form_identity(path: Path) -> dict[str, Any]:

@@ -37,7 +37,7 @@ class PromptReader:
         padding = batches.allows_padding(self.config)
         if padding and self.shares_prefixes is not False:
             image_token = getattr(self.config, "image_token_id", None)
-            prompts = find_shared_prefixes(prompts, image_token)
+            prompts = _find_shared_prefixes(prompts, image_token)
         yield from batches.group_shared(prompts, size)
         whole = {index: prompt.inputs for index, prompt in prompts.items() if not prompt.shared}
         for indices in batches.group_by_length(whole, size, padding=padding):
@@ -100,7 +100,7 @@ class PromptReader:
         return bool(apart.abs().max() <= tolerance(str(self.module.dtype)))
 
 
-def find_shared_prefixes(prompts: Mapping[int, Prompt], image_token: int | None) -> dict[int, Prompt]:
+def _find_shared_prefixes(prompts: Mapping[int, Prompt], image_token: int | None) -> dict[int, Prompt]:
     """Return prompts with the number of tokens that they share with all others about the same images.
 
     It is 0 where that saves little, and where an image would come after these tokens.

@@ -38,7 +38,7 @@ class _Branches:
 
 
 @dataclass
-class ContinuedPrompts:
+class _ContinuedPrompts:
     """A batch of prompts that were read, with the states of some nodes after them, one token in each pass.
 
     This needs to know nothing of how a model's layers look back: the state of a prompt is copied for each node after
@@ -53,7 +53,7 @@ class ContinuedPrompts:
     _held: dict[Node, tuple[DecodingState, int]] = field(default_factory=dict)
 
     @classmethod
-    def from_state(cls, state: DecodingState, trie: Trie, numbers: int) -> "ContinuedPrompts":
+    def from_state(cls, state: DecodingState, trie: Trie, numbers: int) -> "_ContinuedPrompts":
         """Return the prompts; no pass makes many more than so many `numbers`, be it of logits or of a copied state."""
         vocabulary: int = state.model.config.get_text_config(decoder=True).vocab_size
         return cls(state, trie, max(1, numbers // max(vocabulary, state.numbers_per_row)))
@@ -149,7 +149,7 @@ class ContinuedPrompts:
         return torch.as_tensor(values, device=self.root.tokens.device)
 
 
-Prompts = trie_pass.PassedPrompts | ContinuedPrompts
+Prompts = trie_pass.PassedPrompts | _ContinuedPrompts
 WITHOUT_SCORES: Mapping[str, str] = {  # families that do not write one token after another
     "diffusion_gemma": "writes blocks of tokens at once",
     "pi0": "gives movements of a robot",
@@ -189,7 +189,7 @@ def score_root(read: ReadPrompts, trie: Trie, numbers: int) -> tuple[Prompts, Ed
     """Return prompts that were read, for the nodes after them, and the scores of the edges that leave the root."""
     state, logits = read
     at_once = trie_pass.is_exact(state, int(trie.depths.max())) and agree(state, trie)
-    how = trie_pass.PassedPrompts if at_once else ContinuedPrompts
+    how = trie_pass.PassedPrompts if at_once else _ContinuedPrompts
     first = score_edges(trie, logits[:, None], np.zeros((len(logits), 1), np.int64))
     return how.from_state(state, trie, numbers), first
 
@@ -207,7 +207,7 @@ def agree(state: DecodingState, trie: Trie) -> bool:
         scores = np.zeros((2, len(trie.edges)))
         ways: tuple[Prompts, ...] = (
             trie_pass.PassedPrompts.from_state(state, trie, 1),
-            ContinuedPrompts.from_state(state, trie, 1),
+            _ContinuedPrompts.from_state(state, trie, 1),
         )
         for row, prompts in zip(scores, ways, strict=True):
             _, edges, values = prompts.score_nodes(nodes, prefixes)

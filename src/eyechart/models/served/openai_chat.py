@@ -123,7 +123,7 @@ class ChatCompletions(OpenAiClient):
         limit = "max_completion_tokens" if settings.pop("reasoning") else "max_tokens"
         effort = {"reasoning_effort": settings.pop("effort")} if "effort" in settings else {}
         turn = {"model": self.options.model, "messages": [build_message(request)], limit: max_tokens}
-        return turn | settings | effort | response_format(schema)
+        return turn | settings | effort | _response_format(schema)
 
     def parse(self, body: bytes) -> Completion:
         """Return the completion in the body of a response."""
@@ -141,7 +141,7 @@ def _part(part: Any) -> dict[str, Any]:
     return {"type": "image_url", "image_url": {"url": data_url(*part)}}
 
 
-def response_format(schema: Mapping[str, Any] | None) -> dict[str, Any]:
+def _response_format(schema: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the JSON schema of the response."""
     if schema is None:
         return {}

@@ -144,9 +144,9 @@ def _polygon_status(thing: Thing, width: float, height: float, labels: LabelMap)
         why = labels.dropped.get(label, "no published name")
         return _PolygonStatus("doubt", DOUBTS.get(label, ""), f"{thing.label} is no class here ({why})")
     points = np.array(thing.polygon, dtype=np.float64).reshape(-1, 2)
-    if polygon_area(points) == 0:
+    if _polygon_area(points) == 0:
         return _PolygonStatus("doubt", label, "it has no area; its label is unknown there")
-    if polygon_area(clip_polygon(points, width, height)) == 0:
+    if _polygon_area(_clip_polygon(points, width, height)) == 0:
         return _PolygonStatus("nothing", why="it is outside the picture")
     return _PolygonStatus("crowd" if group else "thing", label)
 
@@ -158,20 +158,20 @@ def _single(label: str, labels: LabelMap) -> tuple[str, bool]:
     return (label, False) if known or single == label else (single, True)
 
 
-def polygon_area(points: Points) -> float:
+def _polygon_area(points: Points) -> float:
     """Return the area in square pixels of a polygon (n, 2) that does not cross itself; 0 for fewer than three points.
 
-    >>> polygon_area(np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 3.0]]))
+    >>> _polygon_area(np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 3.0]]))
     6.0
     """
     x, y = points.T
     return abs(float(x @ np.roll(y, -1) - y @ np.roll(x, -1))) / 2
 
 
-def clip_polygon(points: Points, width: float, height: float) -> Points:
+def _clip_polygon(points: Points, width: float, height: float) -> Points:
     """Return the part of a polygon (n, 2) inside the image; the polygon is clipped at each side in turn.
 
-    >>> polygon_area(clip_polygon(np.array([[-2.0, 0.0], [2.0, 0.0], [2.0, 9.0], [-2.0, 9.0]]), 8, 5))
+    >>> _polygon_area(_clip_polygon(np.array([[-2.0, 0.0], [2.0, 0.0], [2.0, 9.0], [-2.0, 9.0]]), 8, 5))
     10.0
     """
     for axis, side, bound in ((0, 1.0, 0), (0, -1.0, width), (1, 1.0, 0), (1, -1.0, height)):

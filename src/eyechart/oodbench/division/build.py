@@ -48,7 +48,7 @@ DETECTORS = {"encoder", "classifier", "matcher"}
 PLACES = "Give folders that can be written to: --out=DIR for divisions, --store=DIR for answers."
 
 
-def table_row(dataset: Dataset, result: DivisionResult) -> tuple[str, ...]:
+def _table_row(dataset: Dataset, result: DivisionResult) -> tuple[str, ...]:
     """Return one row of the printed table: the numbers of images, of pairs, and of pairs in each set."""
     usable = usable_images(dataset, result.outputs)
     numbers = [int(usable.sum()), count_pairs(dataset, result)]
@@ -135,7 +135,7 @@ def build_divisions(options: BuildOptions) -> int:
     lender = _DetectorPool(offline=options.offline)
     results = [divided_split for ref in refs if (divided_split := _divide_split(ref, options, lender))]
     if results:
-        print("\n".join(align_numbers([HEADS, *(table_row(*result) for result in results)])))
+        print("\n".join(align_numbers([HEADS, *(_table_row(*result) for result in results)])))
     for dataset, result in results:
         print("\n".join(["", *summary_lines(dataset, result, options.out / f"{dataset.split}.json")]))
     return 0 if len(results) == len(refs) else 2

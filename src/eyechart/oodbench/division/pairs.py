@@ -146,7 +146,7 @@ def build_division(
     notation = require_annotation(dataset)
     usable = usable_images(dataset, detected)
     flags = [flag_failures(output, notation, usable, rules.threshold) for output in detected]
-    sets, main = _downsample(dataset, candidate_pairs(flags, absent=rules.include_absent), rules)
+    sets, main = _downsample(dataset, _candidate_pairs(flags, absent=rules.include_absent), rules)
     sets[HARD_SAMPLES] = _hard_pairs(mined)
     pairs = _concatenate_pairs(*sets.values())
     hardness = np.full(len(pairs), np.nan)
@@ -216,7 +216,7 @@ def flag_failures(output: DetectorOutput, notation: Annotation, usable: Bools, t
     )
 
 
-def candidate_pairs(flags: Sequence[Flags], *, absent: bool) -> dict[str, Pairs]:
+def _candidate_pairs(flags: Sequence[Flags], *, absent: bool) -> dict[str, Pairs]:
     """Return all pairs of every set, ordered by image and category; present pairs come before absent ones."""
     hard, simple = combine_flags([detector_flags.codes > 0 for detector_flags in flags])
     masks = {ID: flags[0].present & ~hard & ~simple, OOD_S: simple, OOD_H: hard}

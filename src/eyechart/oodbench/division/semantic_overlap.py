@@ -103,15 +103,15 @@ def semantic_overlap(
             f"The corpus has none of the division's {len({*stems}):,} images: {first}, the division's first image is "
             f"'{stems[0]}'. Use a division of images that the corpus contains."
         )
-    wanted = {name: name_forms([name, *(synonyms or {}).get(name, ())]) for name in {*categories}}
-    phrases = {name: normalize_texts(texts.get(name, ())) for name in {*stems}}
+    wanted = {name: _name_forms([name, *(synonyms or {}).get(name, ())]) for name in {*categories}}
+    phrases = {name: _normalize_texts(texts.get(name, ())) for name in {*stems}}
     pairs = zip(stems, categories, strict=True)
     return Overlap(
         np.array([_is_named(phrases[image], wanted[name]) for image, name in pairs], dtype=np.bool_), has_text
     )
 
 
-def normalize_texts(texts: Iterable[str]) -> str:
+def _normalize_texts(texts: Iterable[str]) -> str:
     """Return texts as one string in which whole words can be searched: folded, single spaces, a bar between phrases.
 
     Args:
@@ -122,15 +122,15 @@ def normalize_texts(texts: Iterable[str]) -> str:
 
     Source: own definition.
 
-    >>> normalize_texts(["A black-and-white Cat's tail.", "It is hot, dog!"])
+    >>> _normalize_texts(["A black-and-white Cat's tail.", "It is hot, dog!"])
     ' a black and white cat tail | it is hot | dog '
     """
     pieces = (OTHER.sub(" ", piece).split() for text in texts for piece in BREAK.split(_fold(text)))
     return f" {' | '.join(' '.join(words) for words in pieces if words)} "
 
 
-def name_forms(names: Iterable[str]) -> tuple[str, ...]:
-    """Return every form of the names of a category, normalized as by `normalize_texts`.
+def _name_forms(names: Iterable[str]) -> tuple[str, ...]:
+    """Return every form of the names of a category, normalized as by `_normalize_texts`.
 
     Args:
         names: Of one category.
@@ -143,7 +143,7 @@ def name_forms(names: Iterable[str]) -> tuple[str, ...]:
 
     Source: own definition; regular English plurals and a few irregular ones.
 
-    >>> name_forms(["wine glass"])
+    >>> _name_forms(["wine glass"])
     (' wine glass ', ' wine glasses ', ' wineglass ', ' wineglasses ')
     """
     spellings: dict[str, None] = {}

@@ -41,7 +41,7 @@ class _PairFeatures:
 
 
 @dataclass(frozen=True)
-class _DistributionPredictions(Predictions):
+class DistributionPredictions(Predictions):
     """The pairs of a split and of the reference split, and the distance between both samples."""
 
     split: _PairFeatures
@@ -104,7 +104,7 @@ class _DistributionPredictions(Predictions):
                 yield [*shared, side, category, sample.dataset.names[category]]
 
 
-def distribution_distance(predictions: _DistributionPredictions) -> Iterator[Estimate]:
+def distribution_distance(predictions: DistributionPredictions) -> Iterator[Estimate]:
     """Yield the squared maximum mean discrepancy of the two samples, its bounds, and the p-value of the test.
 
     Source: arXiv 2602.18094, appendix on S-MMD; Gretton et al. 2012, "A Kernel Two-Sample Test".
@@ -121,7 +121,7 @@ def distribution_distance(predictions: _DistributionPredictions) -> Iterator[Est
         yield named(value=value, n=n, interval=interval, method=method)
 
 
-class Distribution(Protocol[_DistributionPredictions]):
+class Distribution(Protocol[DistributionPredictions]):
     """Tests whether the OOD pairs of two splits come from one distribution, in the features of an encoder."""
 
     name = "distribution"
@@ -151,7 +151,7 @@ class Distribution(Protocol[_DistributionPredictions]):
         """Return why the split cannot be compared with the reference, "" if it can."""
         return _reference_problem(context.options, context.dataset, context.open_split)
 
-    def predict(self, context: Context) -> _DistributionPredictions:
+    def predict(self, context: Context) -> DistributionPredictions:
         """Compare the split's OOD pairs with those of the reference."""
         benchmark, _, split = context.options["reference"].rpartition("/")
         if why := _reference_problem(context.options, context.dataset, context.open_split):
@@ -169,7 +169,7 @@ class Distribution(Protocol[_DistributionPredictions]):
             **division_parameters(context, here.division),
             "bandwidth": f"{result.bandwidth:.6g}",
         }
-        return _DistributionPredictions(here, reference, result, variant)
+        return DistributionPredictions(here, reference, result, variant)
 
 
 def _reference_problem(chosen: OptionValues, dataset: Dataset, open_split: Callable[[str, str], Dataset]) -> str:

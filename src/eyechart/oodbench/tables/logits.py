@@ -106,7 +106,7 @@ def _quantile_cells(page: Page, by: Sequence[str]) -> pd.DataFrame:
     index, groups = bins.groupby([*by], observed=True).ngroup().to_numpy(), bins[[*by]].drop_duplicates()
     n = np.bincount(index, bins["count"]).astype(np.int64)
     q = np.array([*QUANTILES.values()])
-    shares = np.stack([np.broadcast_to(q, (len(n), len(q))), *order_statistic_shares(n[:, None], q)], axis=1)
+    shares = np.stack([np.broadcast_to(q, (len(n), len(q))), *_order_statistic_shares(n[:, None], q)], axis=1)
     ends = np.searchsorted(index, np.arange(len(n) + 1))
     low, high, count = (bins[name].to_numpy() for name in ("low", "high", "count"))
     values = np.array(
@@ -132,7 +132,7 @@ def quantiles(low: Floats, high: Floats, count: Ints, q: Floats) -> Floats:
     return values
 
 
-def order_statistic_shares(n: Ints, q: Floats) -> tuple[Floats, Floats]:
+def _order_statistic_shares(n: Ints, q: Floats) -> tuple[Floats, Floats]:
     """Return the shares of n values that lie below the ends of a q-quantile's 95 % interval; NaN for too few values.
 
     The interval lies between two order statistics.

@@ -44,7 +44,7 @@ class BirdPredictions(Predictions):
         yield from (
             *map(str, self.observations.missing_metrics),
             *map(str, self.observations.exclusion_notes),
-            *exact_duplicates(self.dataset),
+            *_exact_duplicates(self.dataset),
         )
 
     def shared_cells(
@@ -80,7 +80,7 @@ class BirdPredictions(Predictions):
         observations = self.observations
         unlisted = {"unlisted": self.unlisted_rows()} if observations.unlisted.any() else {}
         dates = {"dates": self.date_rows()} if observations.dates else {}
-        return {"genera": genus_rows(observations), **unlisted, **dates}
+        return {"genera": _genus_rows(observations), **unlisted, **dates}
 
     def date_rows(self) -> Rows:
         """Yield for every image the days on which the bird was observed and entered, "" if unknown."""
@@ -99,7 +99,7 @@ class BirdPredictions(Predictions):
             yield [self.keys[row], observation, species, int(observations.candidate_counts[row])]
 
 
-def exact_duplicates(dataset: Dataset) -> Iterator[str]:
+def _exact_duplicates(dataset: Dataset) -> Iterator[str]:
     """Yield a note about images whose bytes equal those of an earlier image."""
     first: dict[str, str] = {}
     rows = [dataset.index[row] for row in dataset.selected]
@@ -111,7 +111,7 @@ def exact_duplicates(dataset: Dataset) -> Iterator[str]:
         yield f"{len(duplicates):,} of {len(rows):,} images are byte for byte another: kept, and each counts ({shown})"
 
 
-def genus_rows(observations: Observations) -> Rows:
+def _genus_rows(observations: Observations) -> Rows:
     """Yield for every genus the numbers of species and of answerable and unanswerable images, also by reason."""
     yield ["genus", "species", "answerable", "unanswerable", *REASONS]
     genera = observations.taxonomy.names[1]

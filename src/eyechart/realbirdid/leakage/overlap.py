@@ -84,7 +84,7 @@ class _BenchmarkIdentifiers:
 
 
 @dataclass(frozen=True)
-class OverlapCount:
+class _OverlapCount:
     """The number of matched images of a set."""
 
     label: str
@@ -130,7 +130,7 @@ class OverlapResult:
         return [self.best[image] for image in sorted(self.best)]
 
     @property
-    def counts(self) -> tuple[OverlapCount, OverlapCount, OverlapCount]:
+    def counts(self) -> tuple[_OverlapCount, _OverlapCount, _OverlapCount]:
         """The counts of answerable, unanswerable and all images."""
         answerable = self.birds.answerable
         return (
@@ -139,9 +139,9 @@ class OverlapResult:
             self._count("all", range(len(answerable))),
         )
 
-    def _count(self, label: str, images: Sequence[int]) -> OverlapCount:
+    def _count(self, label: str, images: Sequence[int]) -> _OverlapCount:
         exact = [self.best[image].exact for image in images if image in self.best]
-        return OverlapCount(label, len(images), sum(exact), len(exact) - sum(exact))
+        return _OverlapCount(label, len(images), sum(exact), len(exact) - sum(exact))
 
     @property
     def same_pictures(self) -> int:
@@ -285,7 +285,7 @@ def summary_lines(result: OverlapResult) -> Iterator[str]:
     yield "exact: written alike; near: the same photo, observation or address in another form."
 
 
-def _cells(count: OverlapCount) -> tuple[str, ...]:
+def _cells(count: _OverlapCount) -> tuple[str, ...]:
     low, high = count.interval
     share = f"{count.share:.2%}" if count.images else "–"
     return (

@@ -85,7 +85,7 @@ def abstention_reasons(predictions: AbstentionPredictions) -> Iterator[Estimate]
     """Yield the abstention rate by true reason, and how often the extracted reason is the true one."""
     for level in predictions.levels:
         yield from _rates_by_reason(predictions, level, predictions.seed)
-        yield correct_reason_rate(predictions, level, predictions.seed)
+        yield _correct_reason_rate(predictions, level, predictions.seed)
 
 
 def level_answers(predictions: AbstentionPredictions) -> Iterator[_LevelAnswers]:
@@ -157,9 +157,9 @@ def _rates_by_reason(predictions: AbstentionPredictions, level: str, seed: int) 
         yield _pooled_proportion("p_abstain", reason, level, declined, answered, clusters, seed)
 
 
-def correct_reason_rate(predictions: AbstentionPredictions, level: str, seed: int) -> Estimate:
+def _correct_reason_rate(predictions: AbstentionPredictions, level: str, seed: int) -> Estimate:
     """Return the proportion of abstentions whose extracted reason is the true one."""
-    right, with_reason = reason_masks(predictions, level)
+    right, with_reason = _reason_masks(predictions, level)
 
     def bootstrap() -> Floats:
         part, whole = np.zeros((2, len(predictions.keys)))
@@ -177,7 +177,7 @@ def correct_reason_rate(predictions: AbstentionPredictions, level: str, seed: in
     return replace(pool, bootstrap=bootstrap)
 
 
-def reason_masks(predictions: AbstentionPredictions, level: str) -> tuple[Bools, Bools]:
+def _reason_masks(predictions: AbstentionPredictions, level: str) -> tuple[Bools, Bools]:
     """Return two masks (k, r): abstentions with the true reason, and all abstentions on images with a known reason."""
     part = predictions.levels[level]
     declined = predictions.abstained[part] & (predictions.reason >= 0)

@@ -85,7 +85,7 @@ class FlatListPredictions(BirdPredictions):
         yield format_outcomes(_correct_answers(self, labels))
 
 
-def outcomes_by_labels(predictions: FlatListPredictions) -> Iterator[tuple[str, Float64s, Float64s]]:
+def _outcomes_by_labels(predictions: FlatListPredictions) -> Iterator[tuple[str, Float64s, Float64s]]:
     """Yield for every label set its name, and per image (n,) whether the answer is correct and whether it abstains."""
     eligible = predictions.observations.eligible
     for labels, source, rows in ((ALL, ALL, None), (ELIGIBLE, ALL, eligible), (RANGE, RANGE, eligible)):
@@ -109,7 +109,7 @@ def _genus_answers(predictions: FlatListPredictions, source: str) -> Float64s:
 def flat_list_accuracies(predictions: FlatListPredictions) -> Iterator[Estimate]:
     """Yield accuracy and abstention rate of both subsets, and the harmonic mean of the accuracies."""
     observations = predictions.observations
-    for labels, right, stopped in outcomes_by_labels(predictions):
+    for labels, right, stopped in _outcomes_by_labels(predictions):
         for subset, mask in ((ANSWERABLE, observations.answerable), (UNANSWERABLE, ~observations.answerable)):
             yield proportion("acc", labels, np.where(mask, right, np.nan), subset, observations.clusters)
             yield proportion("abstained", labels, np.where(mask, stopped, np.nan), subset, observations.clusters)
@@ -172,8 +172,10 @@ def top_names(read: ReadScores, right: NDArray[np.int64], observed: Observations
     """
     rows = len(right)
     parts = [
-        row_maxima(
-            softmax(read(start, stop), None if observed is None else candidate_mask_with_genera(observed, start, stop)),
+        _row_maxima(
+            softmax(
+                read(start, stop), None if observed is None else _candidate_mask_with_genera(observed, start, stop)
+            ),
             right[start:stop],
         )
         for start, stop in ((start, min(rows, start + BLOCK)) for start in range(0, max(rows, 1), BLOCK))
@@ -181,7 +183,7 @@ def top_names(read: ReadScores, right: NDArray[np.int64], observed: Observations
     return _TopNames(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def row_maxima(
+def _row_maxima(
     probabilities: Floats, right: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """Return the index and the value of the first maximum of each row, and its value at its index in `right` (n,).
@@ -195,7 +197,7 @@ def row_maxima(
     return indices, best, of_right
 
 
-def candidate_mask_with_genera(observed: Observations, start: int, stop: int) -> NDArray[np.bool_]:
+def _candidate_mask_with_genera(observed: Observations, start: int, stop: int) -> NDArray[np.bool_]:
     """Return the mask (rows, species + genera) of the range lists and the genera of their species."""
     species = candidate_mask(observed, start, stop)
     genera = np.zeros((len(species), len(observed.taxonomy.names[1])), np.bool_)

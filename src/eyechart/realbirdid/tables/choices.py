@@ -72,7 +72,7 @@ def bin_edges(choices: ArrayLike) -> list[tuple[int, int]]:
     return [(low, low + width - 1) for low in range(counts[0], counts[-1] + 1, width)]
 
 
-def bin_cells(page: Page) -> pd.DataFrame:
+def _bin_cells(page: Page) -> pd.DataFrame:
     """Return how frequent each bin of choices is, and the means of the measures in it, for each set of images."""
     images = read_confidences(page).groupby(["row", "subset"])
     return pd.DataFrame([cell for (row, name), part in images for cell in _describe_bins(row, name, part)])
@@ -86,11 +86,11 @@ def _describe_bins(row: int, kind: str, images: pd.DataFrame) -> Iterator[dict[s
         yield names | {"column": FREQUENCY, **frequency, "n": len(inside)}
         possible = {"entropy": (0.0, log(max(most, 1))), "probability": (1 / max(most, 1), 1.0)}
         for measure, head in MEASURES.items():
-            mean = bounded_mean(inside[measure], inside["observation"], *possible[measure])
+            mean = _bounded_mean(inside[measure], inside["observation"], *possible[measure])
             yield names | {"column": head, **mean}
 
 
-def bounded_mean(values: ArrayLike, observations: ArrayLike, least: float, most: float) -> dict[str, float]:
+def _bounded_mean(values: ArrayLike, observations: ArrayLike, least: float, most: float) -> dict[str, float]:
     """Return a mean with Student's interval over observations within `least` and `most`, as a cell."""
     value, (low, high) = float(np.asarray(values).mean()), clustered_t_interval(values, observations)
     return {
@@ -100,7 +100,7 @@ def bounded_mean(values: ArrayLike, observations: ArrayLike, least: float, most:
     }
 
 
-def correlate(counts: ArrayLike, values: ArrayLike, observations: ArrayLike) -> NumberCell:
+def _correlate(counts: ArrayLike, values: ArrayLike, observations: ArrayLike) -> NumberCell:
     """Return Spearman's correlation with Fisher's interval at the effective n, without a value for constant data.
 
     The design effect is computed from the images' influence on the correlation of ranks (S. J. Devlin, R. Gnanadesikan
@@ -121,7 +121,7 @@ def correlate(counts: ArrayLike, values: ArrayLike, observations: ArrayLike) -> 
 def _describe_correlations(images: pd.DataFrame) -> str:
     """Return the correlation of each measure with the number of choices, as text."""
     numbers = {
-        head: correlate(images["choices"], images[name], images["observation"]) for name, head in MEASURES.items()
+        head: _correlate(images["choices"], images[name], images["observation"]) for name, head in MEASURES.items()
     }
     return ", ".join(f"{head} {number.text(with_n=False)}" for head, number in numbers.items())
 
@@ -143,7 +143,7 @@ CHOICES = TableDefinition(
     needs=NEEDS_LISTS,
     command=COMMANDS[SPECIES],
     title="{page}: how sure models are by number of choices",
-    cells=bin_cells,
+    cells=_bin_cells,
     rows=("Model", "Images", "Choices"),
     columns=(FREQUENCY, *MEASURES.values()),
     formats=dict.fromkeys(MEASURES.values(), VALUE),
@@ -163,7 +163,7 @@ def draw_block(part: "SubFigure", page: Page, _: Runs) -> None:
 
     (rows, across), images = _block_shape(page), read_confidences(page)
     kinds = sorted(images["subset"].unique())
-    cells = dict([*bin_cells(page).groupby(["row", "Images"])])
+    cells = dict([*_bin_cells(page).groupby(["row", "Images"])])
     for (case, kind), chosen in images.groupby(["row", "subset"]):
         line, column = divmod(case, across)
         row = len(kinds) * line + kinds.index(kind)

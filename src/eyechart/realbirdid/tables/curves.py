@@ -88,7 +88,7 @@ Panel = tuple[_Curve, str]  # with its label set
 Grid = Sequence[Sequence[Panel]]
 
 
-def accuracy_curve(images: tuple[str, str], criterion: str = "", *, falls: bool = False) -> _Curve:
+def _accuracy_curve(images: tuple[str, str], criterion: str = "", *, falls: bool = False) -> _Curve:
     """Return the curve of accuracy by coverage, or, with `falls`, by the share abstained on."""
     end = "" if criterion == "max_probability" else criterion
     head = HEADS[images] + (f", by {CRITERIA[criterion]}" if criterion else "")
@@ -109,7 +109,7 @@ GAIN = _Curve("ig", "ig", (ANSWERABLE,), "IG", "information gain (%)", "accuracy
 
 def _main_grid(labels: str) -> Grid:
     """Return the panels of Figure 5: information gain, accuracy by coverage, and the abstention tradeoff."""
-    species, genus = accuracy_curve((ANSWERABLE, "species")), accuracy_curve((ANSWERABLE, "genus"))
+    species, genus = _accuracy_curve((ANSWERABLE, "species")), _accuracy_curve((ANSWERABLE, "genus"))
     return [[(GAIN, labels), (species, labels)], [(abstention_curve("max_probability"), labels), (genus, labels)]]
 
 
@@ -120,13 +120,13 @@ def _tradeoff_grid(labels: str) -> Grid:
 
 def _criteria_grid(labels: str) -> Grid:
     """Return the panels of Figure 10: accuracy by coverage for each criterion."""
-    return [[(accuracy_curve(images, criterion), labels) for criterion in CRITERIA] for images in HEADS]
+    return [[(_accuracy_curve(images, criterion), labels) for criterion in CRITERIA] for images in HEADS]
 
 
 def _selective_grid(labels: str) -> Grid:
     """Return the panels of Figure 17: accuracy by the share abstained on, without and with range lists."""
     images = ((ANSWERABLE, "species"), (UNANSWERABLE, "genus"))
-    return [[(accuracy_curve(of, falls=True), shown) for shown in (labels, RANGE)] for of in images]
+    return [[(_accuracy_curve(of, falls=True), shown) for shown in (labels, RANGE)] for of in images]
 
 
 def _entropy_grid(labels: str) -> Grid:
@@ -191,10 +191,10 @@ def _selective_cells(page: Page, curve: _Curve, labels: str, points: pd.DataFram
     for row in range(len(page.cases)):
         answers, shares = (frame[frame["row"] == row] for frame in (ranked, points))
         for head, share in zip(curve.heads[1:], SHARES, strict=True):
-            yield {"row": row, "column": head, **selective_accuracy(answers, find_share(shares["x"], share))}
+            yield {"row": row, "column": head, **selective_accuracy(answers, _find_share(shares["x"], share))}
 
 
-def find_share(shares: ArrayLike, least: float) -> float:
+def _find_share(shares: ArrayLike, least: float) -> float:
     """Return the first of ascending shares that is at least so large; NaN if there is none."""
     known = np.asarray(shares, np.float64)
     index = int(np.searchsorted(known, least - 1e-9))

@@ -184,7 +184,7 @@ def score_cases(
 ) -> list[ModelScore]:
     """Return the models of some cases and their metric, best first, equal ones by name."""
     scores = [
-        ModelScore(names[id(case)], case, metric, select_metric(case_evidence(case.record, case.folder), ranked))
+        ModelScore(names[id(case)], case, metric, _select_metric(case_evidence(case.record, case.folder), ranked))
         for case, metric in scored
     ]
     ordered = sorted(scores, key=lambda score: -score.score)
@@ -192,7 +192,7 @@ def score_cases(
     return [score for block in blocks for score in sorted((ordered[i] for i in block), key=lambda score: score.name)]
 
 
-def select_metric(evidence: Evidence, ranked: RankedMetric) -> Evidence:
+def _select_metric(evidence: Evidence, ranked: RankedMetric) -> Evidence:
     """Return the evidence of one metric only."""
     key = (ranked.name, ranked.labels, ranked.subset)
     items = tuple(proof for proof in evidence.metrics if (proof.name, proof.labels, proof.subset_text) == key)
@@ -202,13 +202,13 @@ def select_metric(evidence: Evidence, ranked: RankedMetric) -> Evidence:
 def _paired_tests(scores: Sequence[ModelScore]) -> Tests:
     """Return the test of every pair, the better model first."""
     comparisons = {
-        (i, j): compare_pair(scores[i].evidence, scores[j].evidence) for i, j in combinations(range(len(scores)), 2)
+        (i, j): _compare_pair(scores[i].evidence, scores[j].evidence) for i, j in combinations(range(len(scores)), 2)
     }
     adjusted = holm([comparison.p for comparison in comparisons.values()]).tolist()
     return {pair: (comparison, p) for (pair, comparison), p in zip(comparisons.items(), adjusted, strict=True)}
 
 
-def compare_pair(better: Evidence, worse: Evidence) -> MetricComparison:
+def _compare_pair(better: Evidence, worse: Evidence) -> MetricComparison:
     """Compare one pair; bootstrap samples of different seeds are not paired and are left out."""
     if better.seed != worse.seed:
         better, worse = (

@@ -20,10 +20,10 @@ def export_frames(runs: Runs, format_name: str) -> Iterator[tuple[str, bytes]]:
     """
     cases = [*runs.cases]
     for name, frame in (("metrics", metrics_frame(cases)), ("samples", samples_frame(cases))):
-        yield f"{name}.{format_name}", encode_frame(frame.drop(columns="row"), format_name)
+        yield f"{name}.{format_name}", _encode_frame(frame.drop(columns="row"), format_name)
 
 
-def encode_frame(frame: pd.DataFrame, format_name: str) -> bytes:
+def _encode_frame(frame: pd.DataFrame, format_name: str) -> bytes:
     """Return a frame as the bytes of a file.
 
     A column that mixes texts with numbers, as a target of several protocols does, is a column of texts.

@@ -199,11 +199,11 @@ def _ranked_classes(rows: SampleTable, rank: int, class_name: ClassNamer) -> Ran
 def _class_outcomes(rounds: Sequence[SampleTable], name: str, class_name: ClassNamer) -> LabelOutcomes:
     """Return one label set of classes; an image that is right in some epochs only is mixed."""
     labels = column(rounds[0], f"{name}.labels").map(lambda text: tuple(map(class_name, filter(None, text.split(";")))))
-    outcomes = merge_epochs([_parse_marks(rows, f"{name}.correct") for rows in rounds])
+    outcomes = _merge_epochs([_parse_marks(rows, f"{name}.correct") for rows in rounds])
     return LabelOutcomes(labels, column(rounds[0], f"{name}.category"), outcomes)
 
 
-def merge_epochs(rounds: Sequence[Codes]) -> Codes:
+def _merge_epochs(rounds: Sequence[Codes]) -> Codes:
     """Return the outcomes of several epochs as one; unscored epochs are ignored, different ones give mixed."""
     stacked = np.stack(rounds)
     wrong, right = (stacked == WRONG).any(axis=0), (stacked == RIGHT).any(axis=0)
