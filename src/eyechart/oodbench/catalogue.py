@@ -32,5 +32,11 @@ TABLES = (
     *mmd_tables.TABLES,
     *overlap_tables.TABLES,
 )
-FIGURES = (*division_tables.FIGURES, *hard_sample_tables.FIGURES, *logits.FIGURES, *model_charts.FIGURES)
+FIGURES = (
+    *division_tables.FIGURES,
+    *hard_sample_tables.FIGURES,
+    *spread.FIGURES,
+    *logits.FIGURES,
+    *model_charts.FIGURES,
+)
 OVERVIEW = tuple(table for number in range(10, 18) for table in TABLES if table.alias == f"oodbench-T{number}")

@@ -2,13 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from eyechart.messages.plurals import count_of
 from eyechart.oodbench.division.pairs import HARD_SAMPLES, ID, OOD_H
 from eyechart.oodbench.tables.existence_tables import SET, chance_cells, with_chance
 from eyechart.oodbench.tables.measure_columns import HEADS
@@ -21,17 +19,8 @@ from eyechart.oodbench.tables.pair_pages import (
     group_by_division,
     set_label,
 )
-from eyechart.oodbench.tables.spread import (
-    EVIDENCE_TABLE,
-    PEARSON,
-    SPEARMAN,
-    VARIANCE,
-    ResamplingTest,
-    baseline_label,
-    compute_degradations,
-)
-from eyechart.reports.figures.charts import CustomFigure, FigureDefinition
-from eyechart.reports.figures.panels import LEGEND_ASIDE, create_panels, format_counts, legend_above, set_title
+from eyechart.reports.figures.charts import FigureDefinition
+from eyechart.reports.figures.panels import LEGEND_ASIDE, format_counts, set_title
 from eyechart.reports.runs import CaseRun, Runs
 from eyechart.reports.tables.definition import TableDefinition
 from eyechart.reports.tables.render import FRACTION, NumberFormat, one_line
@@ -41,7 +30,6 @@ from eyechart.statistics.array_types import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 SETS = (ID, OOD_H, HARD_SAMPLES)
 FALL, P = "ID − Accuracy", "p"
@@ -51,11 +39,6 @@ COMMAND = 'pytest -k "oodbench and existence" --eye-set=existence.hard_samples=o
 SHUFFLED = "p: how often sets of shuffled images fall as far, one-sided, with its Monte Carlo interval."
 COLOURS = {HARD_SAMPLES: "tab:blue", OOD_H: "tab:red"}
 WIDTH = 0.38
-SCALES = {
-    VARIANCE: (10_000, "variance of falls (squared percentage points)"),
-    PEARSON: (1, "Pearson's correlation"),
-    SPEARMAN: (1, "Spearman's correlation"),
-}
 
 
 @dataclass(frozen=True)
@@ -227,36 +210,4 @@ HARD_SAMPLE_CHART = FigureDefinition(
 )
 
 
-def _draw_evidence(pool: Runs, labels: str | None) -> "Figure":
-    """Draw the variance and both correlations of resampled hard samples, with the value of OOD-H."""
-    pages = EVIDENCE_TABLE.get_pages(pool, labels)
-    figure, axes = create_panels([2.8] * len(pages), 3, 11)
-    for row, page in zip(axes, pages, strict=True):
-        models = count_of(len(page.cases), "model")
-        title = f"{fill(one_line(page.title + page.suffix), 44)}, {models}\n{baseline_label(page)}"
-        for ax, (name, test) in zip(row, compute_degradations(page).tests.items(), strict=True):
-            draw_baseline(ax, name, test)
-            ax.set_title(title, fontsize=8)
-    return figure
-
-
-def draw_baseline(ax: "Axes", name: str, test: ResamplingTest) -> None:
-    """Draw a histogram of resampled hard samples, with OOD-H as a line."""
-    scale, label = SCALES[name]
-    drawn = scale * test.baseline[~np.isnan(test.baseline)]
-    ax.hist(drawn, 30, histtype="stepfilled", color="tab:blue", label="hard samples")
-    if not np.isnan(test.statistic):
-        ax.axvline(scale * test.statistic, color="red", linestyle="--", label=f"OOD-H, p = {test.p:.4f}")
-    ax.set_xlabel(label, fontsize=8)
-    ax.set_ylabel("resamples", fontsize=8)
-    legend_above(ax)
-
-
-FIGURES = (
-    HARD_SAMPLE_CHART,
-    CustomFigure(
-        table=EVIDENCE_TABLE,
-        summary="The variance and both correlations of resampled hard samples, with the value of OOD-H.",
-        make=_draw_evidence,
-    ),
-)
+FIGURES = (HARD_SAMPLE_CHART,)

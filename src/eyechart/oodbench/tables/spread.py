@@ -3,32 +3,45 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from eyechart.errors import ReportError
+from eyechart.messages.plurals import count_of
 from eyechart.oodbench.division.pairs import HARD_SAMPLES, ID, OOD_H
 from eyechart.oodbench.statistics.statistical_tests import correlation, f_test, monte_carlo_p_value
 from eyechart.oodbench.tables.division_tables import DIVISION
 from eyechart.oodbench.tables.hard_sample_tables import COMMAND, hard_sample_pages
 from eyechart.oodbench.tables.pair_frames import CONFUSION, read_pairs
 from eyechart.oodbench.tables.pair_pages import PAPER
-from eyechart.reports.runs import CaseRun
+from eyechart.reports.figures.charts import CustomFigure
+from eyechart.reports.figures.panels import create_panels, legend_above
+from eyechart.reports.runs import CaseRun, Runs
 from eyechart.reports.tables.definition import TableDefinition
-from eyechart.reports.tables.render import FRACTION, PERCENT, NumberFormat
+from eyechart.reports.tables.render import FRACTION, PERCENT, NumberFormat, one_line
 from eyechart.reports.tables.selection import Page
 from eyechart.results.frames import clustered_share
 from eyechart.statistics.array_types import Floats, Ints
 from eyechart.statistics.intervals import Interval, clopper_pearson
 from eyechart.statistics.resampling import percentile_interval
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 TIMES, SIZE = 1000, 500
 POINTS = NumberFormat(10_000, 2)  # a variance of fractions in squared percentage points
 COEFFICIENT = NumberFormat(1, 2)
 VARIANCE, PEARSON, SPEARMAN = "variance", "Pearson", "Spearman"
 EVIDENCE, STATISTIC, VALUE, BASELINE, P = "Evidence", "Statistic", "Value", "Baseline", "p"
+SCALES = {
+    VARIANCE: (10_000, "variance of falls (squared percentage points)"),
+    PEARSON: (1, "Pearson's correlation"),
+    SPEARMAN: (1, "Spearman's correlation"),
+}
 OWN = (
     "Own hard samples are the first detector's most probable categories, on which it hardly ever fails itself: that "
     "hardly any is in OOD-H (5) follows from this. Give an object detector's results: "
@@ -37,7 +50,7 @@ OWN = (
 
 
 @dataclass(frozen=True)
-class ResamplingTest:
+class _ResamplingTest:
     """A statistic of OOD-H, and the values (times,) of the same statistic for resampled hard samples."""
 
     statistic: float
@@ -64,14 +77,14 @@ class Degradations:
     resampled: Floats
 
     @property
-    def tests(self) -> dict[str, ResamplingTest]:
+    def tests(self) -> dict[str, _ResamplingTest]:
         """The tests of the variance of degradations on OOD-H, and of their correlations with those on hard samples."""
         baseline, observed = [correlation(self.hard, row) for row in self.resampled], correlation(self.hard, self.ood)
         variances = self.resampled.var(axis=1, ddof=1)
         return {
-            VARIANCE: ResamplingTest(float(self.ood.var(ddof=1)), variances),
-            PEARSON: ResamplingTest(observed.pearson, np.array([result.pearson for result in baseline])),
-            SPEARMAN: ResamplingTest(observed.spearman, np.array([result.spearman for result in baseline])),
+            VARIANCE: _ResamplingTest(float(self.ood.var(ddof=1)), variances),
+            PEARSON: _ResamplingTest(observed.pearson, np.array([result.pearson for result in baseline])),
+            SPEARMAN: _ResamplingTest(observed.spearman, np.array([result.spearman for result in baseline])),
         }
 
 
@@ -94,7 +107,7 @@ def _hard_sample_numbers(case: CaseRun) -> list[int]:
     return sorted(pairs.loc[pairs["main"] & (pairs["subset"] == HARD_SAMPLES), "pair"])
 
 
-def compute_degradations(page: Page) -> Degradations:
+def _compute_degradations(page: Page) -> Degradations:
     """Return the degradations of the models of a page. Raises ReportError if they have different hard samples."""
     first = page.cases[0]
     for case in page.cases:
@@ -107,11 +120,11 @@ def compute_degradations(page: Page) -> Degradations:
     start, far = (
         np.array([accuracy(_correct_counts(case, name).sum(axis=0)) for case in page.cases]) for name in (ID, OOD_H)
     )
-    totals = np.stack([hard[:, rows].sum(axis=1) for rows in draw_baseline(hard.shape[1])])
+    totals = np.stack([hard[:, rows].sum(axis=1) for rows in _draw_baseline(hard.shape[1])])
     return Degradations(start - accuracy(hard.sum(axis=1)), start - far, start - accuracy(totals))
 
 
-def draw_baseline(n: int) -> Ints:
+def _draw_baseline(n: int) -> Ints:
     """Return indices (times, size) of resamples of n hard samples.
 
     The size is 500 without replacement, or n with replacement if n is at most 500. Pairs are resampled, because the
@@ -123,7 +136,7 @@ def draw_baseline(n: int) -> Ints:
     return np.stack([rng.choice(n, SIZE, replace=False) for _ in range(TIMES)])
 
 
-def baseline_label(page: Page) -> str:
+def _baseline_label(page: Page) -> str:
     """Return the size of the resamples and how they were drawn, such as `500 of 900 hard samples`."""
     n = len(_hard_sample_numbers(page.cases[0]))
     return f"{min(n, SIZE):,} of {n:,} hard samples{', with replacement' if n <= SIZE else ''}"
@@ -131,7 +144,7 @@ def baseline_label(page: Page) -> str:
 
 def _evidence_cells(page: Page) -> pd.DataFrame:
     """Return the five comparisons of the paper."""
-    degradations = compute_degradations(page)
+    degradations = _compute_degradations(page)
     return pd.DataFrame(
         [
             {"row": 0, EVIDENCE: evidence, STATISTIC: name, "column": column, **cell}
@@ -222,3 +235,37 @@ EVIDENCE_TABLE = TableDefinition(
     formats={VALUE: COEFFICIENT, BASELINE: COEFFICIENT, P: FRACTION},
 )
 TABLES = (EVIDENCE_TABLE,)
+
+
+def _draw_evidence(pool: Runs, labels: str | None) -> "Figure":
+    """Draw the variance and both correlations of resampled hard samples, with the value of OOD-H."""
+    pages = EVIDENCE_TABLE.get_pages(pool, labels)
+    figure, axes = create_panels([2.8] * len(pages), 3, 11)
+    for row, page in zip(axes, pages, strict=True):
+        models = count_of(len(page.cases), "model")
+        title = f"{fill(one_line(page.title + page.suffix), 44)}, {models}\n{_baseline_label(page)}"
+        for ax, (name, test) in zip(row, _compute_degradations(page).tests.items(), strict=True):
+            _draw_histogram(ax, name, test)
+            ax.set_title(title, fontsize=8)
+    return figure
+
+
+def _draw_histogram(ax: "Axes", name: str, test: _ResamplingTest) -> None:
+    """Draw a histogram of resampled hard samples, with OOD-H as a line."""
+    scale, label = SCALES[name]
+    drawn = scale * test.baseline[~np.isnan(test.baseline)]
+    ax.hist(drawn, 30, histtype="stepfilled", color="tab:blue", label="hard samples")
+    if not np.isnan(test.statistic):
+        ax.axvline(scale * test.statistic, color="red", linestyle="--", label=f"OOD-H, p = {test.p:.4f}")
+    ax.set_xlabel(label, fontsize=8)
+    ax.set_ylabel("resamples", fontsize=8)
+    legend_above(ax)
+
+
+FIGURES = (
+    CustomFigure(
+        table=EVIDENCE_TABLE,
+        summary="The variance and both correlations of resampled hard samples, with the value of OOD-H.",
+        make=_draw_evidence,
+    ),
+)
