@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from eyechart.realbirdid.statistics.abstention_tradeoff import harmonic_mean_bootstrap, ua_a_interval
 from eyechart.realbirdid.statistics.sweep_changes import ua_a_change
 from eyechart.statistics import draws_cache
-from eyechart.statistics.draws_cache import cached_array, hash_call, use_results
+from eyechart.statistics.draws_cache import _hash_call, cached_array, use_results
 from eyechart.statistics.intervals import Interval
 from eyechart.statistics.resampling import bootstrap_counts, unit_bootstrap_shares
 from eyechart.statistics.selective import auc_bootstrap
@@ -30,7 +30,7 @@ class Pair:
 
 
 def key(*arguments: object, **keywords: Any) -> str | None:
-    return hash_call(ua_a_interval, arguments, keywords)
+    return _hash_call(ua_a_interval, arguments, keywords)
 
 
 def plain(value: object) -> object:
@@ -80,7 +80,7 @@ def test_keywords_functions_and_resamples_are_part_of_the_key() -> None:
         )
     ]
     keys = [key(sample) for sample in samples]
-    keys += [key(seed=1), key(seed=2), key(times=1), hash_call(auc_bootstrap, (), {"seed": 1})]
+    keys += [key(seed=1), key(seed=2), key(times=1), _hash_call(auc_bootstrap, (), {"seed": 1})]
     assert len({*keys}) == len(keys)
     assert key(bootstrap_counts(4, 9, 1)) == keys[0]
 

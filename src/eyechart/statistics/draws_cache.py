@@ -119,7 +119,7 @@ def _cached(function: Callable[Arguments, Result], restore: Callable[[Floats], R
     @wraps(function)
     def call(*positional: Arguments.args, **keywords: Arguments.kwargs) -> Result:
         results = _results.get()
-        key = None if results is None else hash_call(function, positional, keywords)
+        key = None if results is None else _hash_call(function, positional, keywords)
         if results is None or key is None:
             return function(*positional, **keywords)
         if (stored := results.get(key)) is not None:
@@ -143,7 +143,7 @@ def _make_tuple(kind: Any, numbers: Iterator[float]) -> Any:
     return kind(*[next(numbers) if field is float else _make_tuple(field, numbers) for field in fields])
 
 
-def hash_call(function: Callable[..., Any], positional: Iterable[object], keywords: dict[str, Any]) -> str | None:
+def _hash_call(function: Callable[..., Any], positional: Iterable[object], keywords: dict[str, Any]) -> str | None:
     """Return the sha256 of a function, its arguments, the source code of this package, and versions of libraries.
 
     Args:
@@ -156,9 +156,9 @@ def hash_call(function: Callable[..., Any], positional: Iterable[object], keywor
 
     Source: own definition.
 
-    >>> hash_call(np.cumsum, ([1.0],), {}) == hash_call(np.cumsum, ([2.0],), {})
+    >>> _hash_call(np.cumsum, ([1.0],), {}) == _hash_call(np.cumsum, ([2.0],), {})
     False
-    >>> hash_call(np.cumsum, (iter([1.0]),), {})
+    >>> _hash_call(np.cumsum, (iter([1.0]),), {})
     """
     digest = sha256(_source_digest())
     try:

@@ -12,7 +12,7 @@ import pytest
 
 from eyechart.errors import DataError
 from eyechart.oodbench.data.annotation import Annotation
-from eyechart.oodbench.division.case_division import load_division, read_detections
+from eyechart.oodbench.division.case_division import _read_detections, load_division
 from eyechart.oodbench.division.division_files import write_division
 from eyechart.oodbench.protocols.existence import Existence
 
@@ -80,20 +80,20 @@ def box(image: object = 139, category: object = 90, score: object = 0.5, **more:
 
 def test_boxes_come_to_the_rows_and_columns_of_the_annotation(write: Write) -> None:
     path = write([box(285, 1, 0.25), box("žlutý", "90", 1, segmentation={}), box("139")])
-    found = read_detections(path, ANNOTATION)
+    found = _read_detections(path, ANNOTATION)
     assert (found.rows.tolist(), found.categories.tolist()) == ([1, 2, 0], [0, 1, 1])
     assert (found.scores.tolist(), len(found), found.excluded) == ([0.25, 1, 0.5], 3, ())
     assert found.sha256 == sha256(path.read_bytes()).hexdigest()
 
 
 def test_other_images_and_scores_of_nothing_are_counted(write: Write) -> None:
-    found = read_detections(write([box(7), box(), box(8), box(285, score=0)]), ANNOTATION)
+    found = _read_detections(write([box(7), box(), box(8), box(285, score=0)]), ANNOTATION)
     assert found.rows.tolist() == [0]
     assert [(one.count, one.first) for one in found.excluded] == [(2, "that of image 7"), (1, "that of image 285")]
 
 
 def test_a_box_is_not_needed(write: Write) -> None:
-    assert len(read_detections(write([{"image_id": 139, "category_id": 1, "score": 0.1}]), ANNOTATION)) == 1
+    assert len(_read_detections(write([{"image_id": 139, "category_id": 1, "score": 0.1}]), ANNOTATION)) == 1
 
 
 @pytest.mark.parametrize(
@@ -119,10 +119,10 @@ def test_a_box_is_not_needed(write: Write) -> None:
 def test_what_is_no_result_is_refused(write: Write, content: object, told: str) -> None:
     path = write(content)
     with pytest.raises(DataError, match=told) as refusal:
-        read_detections(path, ANNOTATION)
+        _read_detections(path, ANNOTATION)
     assert str(path) in str(refusal.value)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"nowhere\.json cannot be read"):
-        read_detections(tmp_path / "nowhere.json", ANNOTATION)
+        _read_detections(tmp_path / "nowhere.json", ANNOTATION)

@@ -4,7 +4,7 @@ import pytest
 from msgspec import structs
 
 from eyechart.errors import ReportError
-from eyechart.oodbench.tables.existence_tables import find_architecture
+from eyechart.oodbench.tables.existence_tables import _find_architecture
 from eyechart.reports.runs import load
 from eyechart.reports.tables.registry import tables
 from eyechart.reports.tables.render import RENDERERS
@@ -182,4 +182,4 @@ def test_table_1_names_the_parts_of_published_models(existing):
     ],
 )
 def test_checkpoints_are_known_by_their_names(name, encoder):
-    assert find_architecture(f"hf[{name}]")[0] == encoder
+    assert _find_architecture(f"hf[{name}]")[0] == encoder

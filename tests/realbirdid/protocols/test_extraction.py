@@ -14,9 +14,9 @@ from eyechart.protocol.prompts import Prompt
 from eyechart.realbirdid.protocols.extraction import (
     UNPARSED,
     ExtractionResult,
+    _parse_choice,
     extract_choices,
     extraction_variant,
-    parse_choice,
     request_choices,
 )
 
@@ -159,7 +159,7 @@ READ = [
 
 @pytest.mark.parametrize(("text", "index"), READ)
 def test_a_reply_is_read_as_a_choice(text: str, index: int) -> None:
-    assert parse_choice(text, CHOICES) == index
+    assert _parse_choice(text, CHOICES) == index
 
 
 def test_a_server_is_sent_the_list_as_a_schema(

@@ -14,9 +14,9 @@ from eyechart.errors import ReportError
 from eyechart.realbirdid.tables.curves import (
     GRIDS,
     _accuracy_curve,
+    _curve_points,
     _find_share,
-    curve_points,
-    read_points,
+    _read_points,
     selective_accuracy,
 )
 from eyechart.realbirdid.tables.summary_tables import SUMMARY
@@ -83,15 +83,15 @@ def test_a_table_has_the_areas_of_the_record_with_their_intervals(three, entry, 
 
 def test_abstaining_is_one_less_coverage(three):
     (page,) = SUMMARY.get_pages(three)
-    points = read_points(page)
+    points = _read_points(page)
     over, along = (_accuracy_curve(("answerable", "species"), falls=falls) for falls in (False, True))
-    coverage, abstained = (curve_points(points, curve, "all species") for curve in (over, along))
+    coverage, abstained = (_curve_points(points, curve, "all species") for curve in (over, along))
     for row in range(len(page.cases)):
         one, other = (frame[frame["row"] == row].to_numpy() for frame in (coverage, abstained))
         assert len(one) > 10
         assert np.allclose(other[:, 1], 1 - one[::-1, 1])
         assert np.allclose(other[:, 2], one[::-1, 2])
-    assert curve_points(points, over, "nowhere").empty
+    assert _curve_points(points, over, "nowhere").empty
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20, unique=True).map(sorted), st.floats(0, 1))

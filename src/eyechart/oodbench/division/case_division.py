@@ -74,7 +74,7 @@ class _Detections:
         return len(self.rows)
 
 
-def read_detections(path: str | Path, annotation: Annotation) -> _Detections:
+def _read_detections(path: str | Path, annotation: Annotation) -> _Detections:
     """Read a results file and map its image and category ids to the rows and columns of an annotation.
 
     Boxes of images that the annotation does not have, and boxes with score 0, are counted and skipped.
@@ -291,7 +291,7 @@ def _detector_proposals(outputs: Sequence[DetectorOutput]) -> _ProposalResult:
 
 def _file_proposals(path: str, dataset: Dataset) -> _ProposalResult:
     """Return the detections of a file of COCO results as proposals."""
-    detections = read_detections(path, require_annotation(dataset))
+    detections = _read_detections(path, require_annotation(dataset))
     named = f"{Path(path).name} ({detections.sha256[:8]})"
     return _ProposalResult(
         Proposals(detections.rows, detections.categories, detections.scores),

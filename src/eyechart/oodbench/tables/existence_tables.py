@@ -60,10 +60,10 @@ ARCHITECTURE_NOTE = (
 )
 
 
-def find_architecture(name: str) -> tuple[str, str]:
+def _find_architecture(name: str) -> tuple[str, str]:
     """Return the image encoder and the language model of a checkpoint, `UNKNOWN` for one that no table names.
 
-    >>> find_architecture("vllm[Qwen/Qwen2.5-VL-7B-Instruct]")
+    >>> _find_architecture("vllm[Qwen/Qwen2.5-VL-7B-Instruct]")
     ('ViT(SwiGLU, RMSNorm)', 'Qwen2.5 LLM')
     """
     letters = re.sub(r"[^a-z0-9]", "", name.casefold())
@@ -72,7 +72,7 @@ def find_architecture(name: str) -> tuple[str, str]:
 
 def _with_architectures(page: Page) -> Page:
     """Return a page whose rows also name the image encoder and the language model."""
-    parts = [find_architecture(case.record.model.spec) for case in page.cases]
+    parts = [_find_architecture(case.record.model.spec) for case in page.cases]
     columns = {IMAGE_ENCODER: [encoder for encoder, _ in parts], LANGUAGE_MODEL: [model for _, model in parts]}
     return replace(page, names=page.names.assign(**columns))
 

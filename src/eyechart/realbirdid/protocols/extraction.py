@@ -167,14 +167,14 @@ def request_choices(context: Context, texts: Sequence[str], choices: Sequence[st
 def _parse_response(response: Response, choices: Sequence[str]) -> int:
     """Return the index of a response's choice; a truncated response must contain a complete JSON value or line."""
     if response.finished:
-        return parse_choice(response.text, choices)
+        return _parse_choice(response.text, choices)
     text = (json_answers.parse(response.text, (ANSWER_KEY,)).lenient or {}).get(ANSWER_KEY) or read_complete_name(
         response.text
     )
-    return parse_choice(text, choices) if text else UNPARSED
+    return _parse_choice(text, choices) if text else UNPARSED
 
 
-def parse_choice(text: str, choices: Sequence[str]) -> int:
+def _parse_choice(text: str, choices: Sequence[str]) -> int:
     """Return the index of the choice in a text, plain or in JSON; servers may violate a schema with many choices."""
     exact = choice_indices(tuple(choices)).get(text)
     if exact is not None:

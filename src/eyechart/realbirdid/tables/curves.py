@@ -134,13 +134,13 @@ def _entropy_grid(labels: str) -> Grid:
     return [[(curve, shown) for shown in (labels, RANGE)] for curve in (GAIN, abstention_curve("entropy"))]
 
 
-def read_points(page: Page) -> pd.DataFrame:
+def _read_points(page: Page) -> pd.DataFrame:
     """Return the points of all curves: `row`, `labels`, `curve`, `x` and `y`."""
     points = page.samples(["labels", "curve", "x", "y"], "curves")
     return to_numbers(points.astype({"labels": "category", "curve": "category"}), ["x", "y"])
 
 
-def curve_points(points: pd.DataFrame, curve: _Curve, labels: str) -> pd.DataFrame:
+def _curve_points(points: pd.DataFrame, curve: _Curve, labels: str) -> pd.DataFrame:
     """Return the points of a curve under a label set, case by case, with ascending x."""
     chosen = points[(points["curve"] == curve.name) & (points["labels"] == labels)].dropna(subset=["x", "y"])
     ordered = chosen.sort_values(["row", "x"], kind="stable")[["row", "x", "y"]]
@@ -176,7 +176,7 @@ def _area_columns(grid: Callable[[str], Grid], page: Page) -> list[str]:
 
 def _area_cells(grid: Callable[[str], Grid], page: Page) -> pd.DataFrame:
     """Return the area under each curve and, for a curve over the share abstained on, the accuracy at some shares."""
-    points, parts = read_points(page), []
+    points, parts = _read_points(page), []
     for curve, labels, end in _list_panels(page, grid):
         parts.append(metric_cells(page, {curve.head + end: (curve.area, *curve.images)}, labels))
         if curve.falls:
@@ -187,7 +187,7 @@ def _area_cells(grid: Callable[[str], Grid], page: Page) -> pd.DataFrame:
 
 def _selective_cells(page: Page, curve: _Curve, labels: str, points: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield the accuracy of each case where the curve abstains on some shares of the images."""
-    ranked, points = ranked_answers(page, labels, *curve.images), curve_points(points, curve, labels)
+    ranked, points = ranked_answers(page, labels, *curve.images), _curve_points(points, curve, labels)
     for row in range(len(page.cases)):
         answers, shares = (frame[frame["row"] == row] for frame in (ranked, points))
         for head, share in zip(curve.heads[1:], SHARES, strict=True):
@@ -286,7 +286,7 @@ def _block_caption(page: Page, grid: Callable[[str], Grid]) -> str:
 
 def draw_block(part: "SubFigure", page: Page, runs: Runs, grid: Callable[[str], Grid]) -> None:
     """Draw the panels of a page, with the legend of models below."""
-    points, panels, styles = read_points(page), _select_panels(page, grid), case_styles(runs, page.cases)
+    points, panels, styles = _read_points(page), _select_panels(page, grid), case_styles(runs, page.cases)
     across = max(map(len, panels))
     for row, of in enumerate(panels):
         for column, panel in enumerate(of):
@@ -299,7 +299,7 @@ def draw_panel(ax: "Axes", page: Page, panel: Panel, points: pd.DataFrame, style
     """Draw one curve per model, with the area under it in the legend."""
     curve, labels = panel
     areas = metric_cells(page, {curve.head: (curve.area, *curve.images)}, labels)
-    for row, part in curve_points(points, curve, labels).groupby("row"):
+    for row, part in _curve_points(points, curve, labels).groupby("row"):
         value, low, high = areas.loc[row, ["value", "low", "high"]].astype(float)
         label = "" if np.isnan(value) else format_percent(value, low, high)
         ax.plot(100 * part["x"], 100 * part["y"], label=label, markevery=OFTEN, **styles[row].line_options)
