@@ -14,7 +14,7 @@ import pytest
 from eyechart.files.folders import run_name
 
 from . import options
-from .workers import RUN
+from .workers import RUN, sent_by_worker
 
 
 class Activation:
@@ -77,7 +77,7 @@ class Activation:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:
         """Activate on the controller if a worker was active, even if all of its cases were deselected."""
-        if not self.active and RUN in getattr(node, "workeroutput", {}):
+        if not self.active and sent_by_worker(node, RUN):
             self.activate_in("pytest_testnodedown", node=node, error=error)
 
 

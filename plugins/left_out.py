@@ -16,7 +16,7 @@ from eyechart.protocol.registry import get_protocol, protocol_targets
 from .cases import HAS_BENCHMARK, get_case, split_names
 from .options import get_option
 from .settings import get_preset, get_settings
-from .workers import is_worker
+from .workers import send_to_controller, sent_by_worker
 
 # Keys in the output of a worker:
 LEFT_OUT, LEFT_OUT_TRAINING, DESELECTED = "eyechart_left_out", "eyechart_left_out_training", "eyechart_deselected"
@@ -56,14 +56,13 @@ class LeftOutByPreset:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
         """Send what was found from a worker to the controller, which does not collect."""
-        if is_worker(self.config):
-            self.config.workeroutput[LEFT_OUT] = (self.left, self.kept, [*self.protocols])  # type: ignore[attr-defined]
+        send_to_controller(self.config, LEFT_OUT, (self.left, self.kept, [*self.protocols]))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Read what a worker found; every worker collects the same."""
-        counts = getattr(node, "workeroutput", {}).get(LEFT_OUT, (self.left, self.kept, self.protocols))
-        self.left, self.kept, self.protocols = counts
+        if counts := sent_by_worker(node, LEFT_OUT):
+            self.left, self.kept, self.protocols = counts
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print how much was left out, and the option that runs it."""
@@ -101,13 +100,12 @@ class LeftOutTraining:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
         """Send what was left out from a worker to the controller, which does not collect."""
-        if is_worker(self.config):
-            self.config.workeroutput[LEFT_OUT_TRAINING] = self.splits  # type: ignore[attr-defined]
+        send_to_controller(self.config, LEFT_OUT_TRAINING, self.splits)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Read what a worker left out; every worker collects the same."""
-        self.splits = getattr(node, "workeroutput", {}).get(LEFT_OUT_TRAINING, self.splits)
+        self.splits = sent_by_worker(node, LEFT_OUT_TRAINING) or self.splits
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print which splits were left out, and how to evaluate them."""
@@ -150,13 +148,12 @@ class KeywordSuggestions:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
         """Send the ids from a worker to the controller, which does not collect."""
-        if is_worker(self.config):
-            self.config.workeroutput[DESELECTED] = self.deselected  # type: ignore[attr-defined]
+        send_to_controller(self.config, DESELECTED, self.deselected)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Read the deselected ids of a worker; every worker collects the same."""
-        self.deselected = getattr(node, "workeroutput", {}).get(DESELECTED, self.deselected)
+        self.deselected = sent_by_worker(node, DESELECTED) or self.deselected
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
         """Print why models have no case of a protocol in `-k`, and the nearest splits if `-k` selected no case."""

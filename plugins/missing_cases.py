@@ -17,7 +17,7 @@ from .exit_codes import ExitCodes
 from .gate import Gate
 from .own_tests import is_packaged
 from .settings import get_settings
-from .workers import is_worker
+from .workers import is_worker, send_to_controller, sent_by_worker
 
 COLLECTED = "eyechart_collected"
 DONE = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
@@ -59,8 +59,7 @@ class MissingCases:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Read the collection of a worker; every worker collects the same."""
-        collected = getattr(node, "workeroutput", {}).get(COLLECTED)
-        if collected:
+        if collected := sent_by_worker(node, COLLECTED):
             self.functions = [CaseFunction(**function) for function in collected["functions"]]
             self.cases = [(case, protocol) for case, protocol in collected["cases"]]
             self.is_complete = True
@@ -73,7 +72,7 @@ class MissingCases:
         """
         if is_worker(self.config):
             collected = {"functions": [*map(asdict, self.functions)], "cases": self.cases}
-            self.config.workeroutput[COLLECTED] = collected  # type: ignore[attr-defined]
+            send_to_controller(self.config, COLLECTED, collected)
             return
         is_whole = self.is_complete and session.exitstatus in DONE and not self.selects_tests
         if is_whole and self.gate.session.report_missing(self.requested):

@@ -24,7 +24,7 @@ from .shard import ShardOfCases, read_shard
 from .summary import Summary
 from .tracking import Tracking, read_trackers
 from .verdict_file import VerdictFile
-from .workers import RUN, is_worker, limit_threads
+from .workers import RUN, is_worker, limit_threads, send_to_controller
 
 OFFLINE = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE")
 
@@ -32,7 +32,7 @@ OFFLINE = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE")
 def register(config: pytest.Config, folder: Path, started: float) -> None:
     """Check the options and register all parts; `folder` is the run's folder, `started` the start of the session."""
     if is_worker(config):
-        config.workeroutput[RUN] = str(folder)  # type: ignore[attr-defined]
+        send_to_controller(config, RUN, str(folder))
         limit_threads(config)
     else:
         option_checks.check_options(config)

@@ -107,7 +107,6 @@ AGREEMENT = TableDefinition(
     formats={"value": CORRELATION},
     notes=_agreement_notes,
 )
-TABLES = (AGREEMENT,)
 
 
 def _draw_agreements(runs: Runs, labels: str | None) -> "Figure":

@@ -188,4 +188,3 @@ CATEGORY_SIZES = TableDefinition(
     columns=CATEGORIES,
     notes=("Shares of the images that the label set annotates. Brackets: 95 % Wilson intervals.",),
 )
-TABLES = (CATEGORY_SIZES, LABEL_CATEGORIES, LABEL_CHANGE)

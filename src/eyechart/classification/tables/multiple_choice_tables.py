@@ -243,4 +243,3 @@ REPEATED_TABLE = TableDefinition(
     ),
     formats={"OOP": NumberFormat(1, 2)},
 )
-TABLES = (SETTING_TABLE, BEST_MODEL_TABLE, REPEATED_TABLE)

@@ -159,4 +159,3 @@ MAPPED = replace(
     columns=("Images", "OOP #", "OOP %", "mapped #", "mapped %"),
     notes=_mapped_notes,
 )
-TABLES = (OUT_OF_PROMPT, MAPPED, OUT_OF_PROMPT_KINDS)

@@ -61,4 +61,3 @@ PUBLISHED = TableDefinition(
     formats={OURS: FRACTION, "Reported": FRACTION, "Δ": DIFFERENCE},
     notes=("Fractions; brackets: 95 % Wilson interval. Reported numbers are for imagenet/val, in full.",),
 )
-TABLES = (PUBLISHED,)

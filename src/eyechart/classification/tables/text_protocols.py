@@ -107,4 +107,3 @@ CLOSED_AND_OPEN = TableDefinition(
     columns=lambda page: [head for name in accuracy_columns(page) for head in (name, name + DELTA)],
     notes=_protocol_notes,
 )
-TABLES = (CLOSED_AND_OPEN,)

@@ -160,4 +160,3 @@ WEASEL_RECALL = replace(
         *_weasel_notes(page),
     ),
 )
-TABLES = (WEASEL_ACCURACY, WEASEL_RECALL)

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from eyechart.models.types import Usage
+
 TEXTS = frozenset({"", "text", "output_text"})
 THINKING = ("thinking", "reasoning", "thought")  # one of them is in the type of a part of thinking
 HOLDERS = ("text", "thinking", "reasoning", "content", "summary", "value")  # fields that hold the text of a part
@@ -104,6 +106,22 @@ def get_text(value: Mapping[str, Any], name: str) -> str:
     """Return a field that is a text, "" if it is something else or not there."""
     field = value.get(name)
     return field if isinstance(field, str) else ""
+
+
+def get_usage(response: Mapping[str, Any], prompt: str, answer: str) -> Usage:
+    """Return the token counts of a response of one of OpenAI's APIs; they call the prompt and the answer differently.
+
+    >>> response = {"usage": {"input_tokens": 9, "input_tokens_details": {"cached_tokens": 8}, "output_tokens": 2}}
+    >>> get_usage(response, "input", "output")
+    Usage(prompt=9, cached=8, answer=2, thinking=0)
+    """
+    usage = get_object(response, "usage")
+    return Usage(
+        get_count(usage, f"{prompt}_tokens"),
+        get_count(get_object(usage, f"{prompt}_tokens_details"), "cached_tokens"),
+        get_count(usage, f"{answer}_tokens"),
+        get_count(get_object(usage, f"{answer}_tokens_details"), "reasoning_tokens"),
+    )
 
 
 def get_count(value: Mapping[str, Any], name: str) -> int:

@@ -9,13 +9,13 @@ from eyechart.models.model_option import AnyOption
 from eyechart.models.runtime import torch_runtime
 from eyechart.models.served import faults
 from eyechart.models.served.api import Api, Completion, decode_object, error_in_body, iterate_parts, require_list
-from eyechart.models.served.content import flatten, get_count, get_list, get_object, get_text, read_content
+from eyechart.models.served.content import flatten, get_list, get_object, get_text, get_usage, read_content
 from eyechart.models.served.generator import ServedGenerator
 from eyechart.models.served.image_parts import data_url
 from eyechart.models.served.openai_chat import ChatCompletions, OpenAiClient, named_schema
 from eyechart.models.served.options import EFFORT_HELP, Provider, choice_option, seed_option
 from eyechart.models.spec import ModelSpec
-from eyechart.models.types import Answer, Request, Usage
+from eyechart.models.types import Answer, Request
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
 
@@ -90,24 +90,15 @@ class _ResponsesApi(OpenAiClient):
             raise error_in_body(response["error"])
         if response.get("status") != "failed":
             require_list(response, "output")
-        return Completion(replace(_answer(response), usage=_usage(response)), get_text(response, "model"))
+        return Completion(
+            replace(_answer(response), usage=get_usage(response, "input", "output")), get_text(response, "model")
+        )
 
 
 def _part(part: Any) -> dict[str, Any]:
     if isinstance(part, str):
         return {"type": "input_text", "text": part}
     return {"type": "input_image", "detail": "auto", "image_url": data_url(*part)}
-
-
-def _usage(response: Mapping[str, Any]) -> Usage:
-    """Return the token counts of a response."""
-    usage = get_object(response, "usage")
-    return Usage(
-        get_count(usage, "input_tokens"),
-        get_count(get_object(usage, "input_tokens_details"), "cached_tokens"),
-        get_count(usage, "output_tokens"),
-        get_count(get_object(usage, "output_tokens_details"), "reasoning_tokens"),
-    )
 
 
 def _answer(response: Mapping[str, Any]) -> Answer:

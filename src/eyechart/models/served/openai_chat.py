@@ -17,11 +17,11 @@ from eyechart.models.served.api import (
     iterate_parts,
     require_list,
 )
-from eyechart.models.served.content import flatten, get_count, get_object, get_text, read_content
+from eyechart.models.served.content import flatten, get_object, get_text, get_usage, read_content
 from eyechart.models.served.half_price import BatchApi
 from eyechart.models.served.image_parts import data_url
 from eyechart.models.served.options import ServedOptions
-from eyechart.models.types import Answer, Request, Usage
+from eyechart.models.types import Answer, Request
 
 ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 MAX_STRICT_VALUES = 500  # that OpenAI and Azure take in the enums of a strict schema
@@ -180,18 +180,7 @@ def parse_completion(body: bytes) -> Completion:
         raise error_in_body(response["error"])
     choices = require_list(response, "choices")
     answer = _answer(choices[0]) if choices else faults.no_answer("no answer: the server's list of choices is empty")
-    return Completion(replace(answer, usage=_usage(response)), get_text(response, "model"))
-
-
-def _usage(response: Mapping[str, Any]) -> Usage:
-    """Return the token counts of a response."""
-    usage = get_object(response, "usage")
-    return Usage(
-        get_count(usage, "prompt_tokens"),
-        get_count(get_object(usage, "prompt_tokens_details"), "cached_tokens"),
-        get_count(usage, "completion_tokens"),
-        get_count(get_object(usage, "completion_tokens_details"), "reasoning_tokens"),
-    )
+    return Completion(replace(answer, usage=get_usage(response, "prompt", "completion")), get_text(response, "model"))
 
 
 def _answer(choice: Any) -> Answer:

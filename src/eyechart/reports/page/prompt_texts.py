@@ -27,7 +27,7 @@ def prompt_texts(case: CaseRun, dataset: Dataset | None) -> list[dict[str, Any]]
     return [
         *_question_prompts(case, dataset),
         *_stored_prompts(case),
-        *_extraction_prompts(case, dataset),
+        *_extraction_prompts(case.record, dataset),
         *templates(case.record),
     ]
 
@@ -45,10 +45,7 @@ def _question_prompts(case: CaseRun, dataset: Dataset | None) -> Iterator[dict[s
 
 def _own_texts(case: CaseRun) -> dict[str, str]:
     """Return the texts of the prompts of a user or of another package, by the start of their sha256."""
-    if (file := case.record.artifacts.get(TEXTS)) is None:
-        return {}
-    text = read_verified(case.folder / file.path, case.folder, file)
-    return {row["sha256"][:8]: row["text"].strip() for row in csv.DictReader(StringIO(text, newline=""))}
+    return {row["sha256"][:8]: row["text"].strip() for row in _read_table(case, TEXTS)}
 
 
 def _packaged_text(name: str, digest: str) -> str:
@@ -59,16 +56,21 @@ def _packaged_text(name: str, digest: str) -> str:
 
 def _stored_prompts(case: CaseRun) -> Iterator[dict[str, Any]]:
     """Yield the prompts that a case stored, such as those of abstention."""
-    if (file := case.record.artifacts.get(WORDINGS)) is not None:
+    for row in _read_table(case, WORDINGS):
+        name = f"{row['level']}/{row['wording']}"
+        yield {"name": name, "asks": name, "text": row["text"], "slots": {}}
+
+
+def _read_table(case: CaseRun, name: str) -> Iterator[dict[str, str]]:
+    """Yield the rows of a further table of the case, none if there is no such table."""
+    if (file := case.record.artifacts.get(name)) is not None:
         text = read_verified(case.folder / file.path, case.folder, file)
-        for row in csv.DictReader(StringIO(text, newline="")):
-            name = f"{row['level']}/{row['wording']}"
-            yield {"name": name, "asks": name, "text": row["text"], "slots": {}}
+        yield from csv.DictReader(StringIO(text, newline=""))
 
 
-def _extraction_prompts(case: CaseRun, dataset: Dataset | None) -> Iterator[dict[str, Any]]:
+def _extraction_prompts(record: Record, dataset: Dataset | None) -> Iterator[dict[str, Any]]:
     """Yield the prompt by which the answer is extracted from a response."""
-    record, protocol = case.record, recorded_protocol(case.record.protocol)
+    protocol = recorded_protocol(record.protocol)
     for name, digest in NAMED.findall(record.variant.get(EXTRACTION, "")):
         if text := _packaged_text(name, digest):
             slots = protocol.prompt_slots(text, record.variant, dataset)
