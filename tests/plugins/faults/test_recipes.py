@@ -25,9 +25,10 @@ RECIPES = ROOT / "examples" / "cluster"
 SCHEMA = json.loads((ROOT / "tests/vendor/kuberay-rayjob.json").read_bytes())
 BIN = Path(sys.executable).parent
 OWN_CLUSTER = """
+from functools import lru_cache
 from ray._private import services
 from ray.scripts.scripts import main
-services.find_gcs_addresses = frozenset  # symmetric-run refuses a machine that has a cluster, also one of another test
+services.find_gcs_addresses = lru_cache(frozenset)  # otherwise a cluster of another test is found, and refused
 main()
 """
 
@@ -79,16 +80,17 @@ def test_every_option_is_known(name: str) -> None:
     assert used <= {option.flag_name for option in OPTIONS}
 
 
-@pytest.mark.deep
-def test_the_slurm_script_answers_on_one_node(world: Any) -> None:
-    """srun runs its command once; Ray neither sees nor stops the clusters of other tests."""
-    world.warm = ()
+def run_slurm_script(world: Any, start: str) -> subprocess.CompletedProcess[str]:
+    """Run the script on this machine.
+
+    srun runs its command once; `start` is the shell command for `ray`, and `ray stop` does nothing.
+    """
     tools = world.folder / "bin"
     tools.mkdir()
     stand_ins = {
         "scontrol": "echo 127.0.0.1",
         "srun": 'exec "$@"',
-        "ray": f'test "$1" = stop || exec {shlex.quote(sys.executable)} -c {shlex.quote(OWN_CLUSTER)} "$@"',
+        "ray": f'test "$1" = stop || {start}',
     }
     for name, body in stand_ins.items():
         (tools / name).write_text(f"#!/bin/sh\n{body}\n")
@@ -103,15 +105,33 @@ def test_the_slurm_script_answers_on_one_node(world: Any) -> None:
         own = {"DATA": str(world.data), "MODEL": "tinyclass[]", "STORE": str(world.folder / ".eyechart" / "store")}
         paths = {"PATH": os.pathsep.join([str(tools), str(BIN), os.environ["PATH"]]), "CUDA_VISIBLE_DEVICES": ""}
         environment = world.surroundings | job | own | paths | {"CASES": "imagenet/tiny/"}
+        command = [bash, str(RECIPES / "slurm.sh")]
         try:
-            done = subprocess.run(
-                [bash, str(RECIPES / "slurm.sh")], cwd=world.folder, env=environment, capture_output=True, text=True,
-                timeout=400, check=False,
-            )  # fmt: skip
+            return subprocess.run(
+                command, cwd=world.folder, env=environment, capture_output=True, text=True, timeout=400, check=False
+            )
         finally:
             for process in psutil.process_iter(["cmdline"]):
                 if short in " ".join(process.info["cmdline"] or ()):
                     process.kill()
+
+
+OWN_RAY = f'exec {shlex.quote(sys.executable)} -c {shlex.quote(OWN_CLUSTER)} "$@"'
+
+
+@pytest.mark.deep
+def test_the_slurm_script_answers_on_one_node(world: Any) -> None:
+    """Ray neither sees nor stops the clusters of other tests."""
+    world.warm = ()
+    done = run_slurm_script(world, OWN_RAY)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 case answered in the store" in done.stdout
     assert world.asked == 18
+
+
+@pytest.mark.deep
+def test_a_slurm_job_fails_if_ray_does_not_start(world: Any) -> None:
+    done = run_slurm_script(world, f'if test "$1" = start; then echo no port >&2; exit 1; else {OWN_RAY}; fi')
+    assert done.returncode == 1
+    assert "no port" in done.stderr
+    assert "Ray did not run the command" in done.stderr
