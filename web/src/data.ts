@@ -17,7 +17,7 @@ export interface Moves {
   labels?: string; of?: string; category?: string; find?: string; lost?: number; gained?: number; unit?: string;
 }
 export interface Change { name: string; labels: string; subset: string; cells: Cell[]; samples: Moves }
-// The paired comparison of a case with the best one of the rank above or its own; `lost` and `gained` count samples.
+// The paired comparison of a case with the one of the best value; `lost` and `gained` count samples.
 export interface Against {
   model: string; delta: number; ci: [number, number] | null; p: number | null; lost: number | null; gained: number | null; percent: boolean;
 }
@@ -29,7 +29,7 @@ export interface Case {
   case: string; protocol: string; split: string; choice: string; model: string; protocolName: string; settings: string; n: number; counts: [number, number, number, number, number];
   answered: number | null; metric: Metric | null; reported: { value: number; source: string } | null; seconds: number;
   weights: string; status: string; notes: string[]; group?: string; position?: number; verdict?: CaseVerdict; change?: Change;
-  primary?: boolean; rank?: number; against?: Against | null;
+  primary?: boolean; ranks?: [number, number]; against?: Against | null;
 }
 export interface Run {
   folder: string; started: string; seconds: number; status: number; work: string; command: string;

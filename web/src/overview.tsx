@@ -124,7 +124,7 @@ function Benchmark({ index, column }: { index: Index; column: Column }) {
               <th scope="col">Model</th>
               <th scope="col" class="track">{column.metric.percent ? <span class="scale"><span>{percent(axis[0], 0)}</span><span>{percent(axis[1], 0)} %</span></span> : <span class="visually-hidden">Chart</span>}</th>
               <th scope="col" class="number">{changed ? "Before → now" : "Value"} [95 %]</th>
-              <th scope="col">{changed ? "Change" : rows.length > 1 ? "Change from a better model" : <span class="visually-hidden">Change</span>}</th>
+              <th scope="col">{changed ? "Change" : rows.length > 1 ? "Change from the best value" : <span class="visually-hidden">Change</span>}</th>
             </tr>
           </thead>
           <tbody>{rows.map((one, place) => <Model key={place} index={index} row={one} rows={rows} axis={axis} protocols={column.protocols} changed={changed} />)}</tbody>
@@ -150,7 +150,7 @@ function Model({ index, row, rows, axis, protocols, changed }: ModelProps) {
   const change = row.change;
   return (
     <tr>
-      {rows.length > 1 && <td class="number rank">{rankText(row, rows)}</td>}
+      {rows.length > 1 && <td class="number rank">{rankText(row)}</td>}
       <th scope="row"><Look index={index} row={row} />{protocols > 1 && <span class="hint"> <Term kind="protocols" name={row.protocolName} of={row.protocol} more={row.settings} /></span>}</th>
       <td class="track">{row.metric!.percent && <Bar share={{ value: row.metric!.value!, ci: row.metric!.ci }} axis={axis} place={0} was={was(row)} />}</td>
       <td class="number">{change && <><span class="hint">{textOf(change.cells[BEFORE])}</span> → </>}<b>{valueText(row.metric)}</b> <span class="hint">{metricInterval(row.metric)}</span></td>
@@ -162,10 +162,9 @@ function Model({ index, row, rows, axis, protocols, changed }: ModelProps) {
   );
 }
 
-// The ranks that a model may have: models share them if no paired test separates them from the best of them.
-function rankText({ rank }: Case, rows: Case[]): string {
-  const others = rows.filter((one) => one.rank === rank).length - 1;
-  return rank === undefined ? "–" : others ? `${rank}–${rank + others}` : String(rank);
+// The ranks that a model may have: those that no paired test excludes.
+function rankText({ ranks }: Case): string {
+  return ranks === undefined ? "–" : ranks[0] === ranks[1] ? String(ranks[0]) : ranks.join("–");
 }
 
 // The value before, null without one.
@@ -186,7 +185,7 @@ function Changed({ index, row, change }: { index: Index; row: Case; change: Chan
 
 const pText = (cell: Cell): string => textOf(cell).replace(/^(?=\d)/, "= ");
 
-// The change from the best model of the rank above, such as "from b6: −6.00 points [−9.30, −2.70], 12 lost, 0 gained, adjusted p = 0.0005".
+// The change from the model of the best value, such as "from b6: −6.00 points [−9.30, −2.70], 12 lost, 0 gained, adjusted p = 0.0005".
 function comparison({ model, delta, ci, p, lost, gained, percent: inPercent }: Against): string {
   const text = (value: number) => (inPercent ? signed(value) : Number(value.toPrecision(3)).toString());
   return [

@@ -13,9 +13,10 @@ from eyechart.errors import ReportError, SpecError
 from eyechart.files.folders import STORE, report_folder, run_folder
 from eyechart.gate.policy.tiers import NO_POLICY, read_policy
 from eyechart.gate.slices.slice_tests import decide_slices
-from eyechart.gate.verdicts.decide import DEFAULT_RULE, REGRESSION, Rule, parse_gates
+from eyechart.gate.verdicts.decide import ALPHA, DEFAULT_RULE, REGRESSION, Rule, parse_gates
 from eyechart.gate.verdicts.verdict_file import MetricVerdict, SessionVerdicts, summarise_metric
 from eyechart.gate.verdicts.verdict_messages import describe_session
+from eyechart.reports.comparison.leaderboard import SPLITS, leaderboards
 from eyechart.reports.comparison.run_comparison import (
     MatchedSides,
     compare_sides,
@@ -129,6 +130,28 @@ class EvaluationRun:
             One frame per selection of comparable cases. `frame.attrs` has its title and notes.
         """
         return [_table_frame(table) for table in tables(name, self.loaded, labels)]
+
+    def ranks(
+        self, metric: str | None = None, labels: str | None = None, *, alpha: float = ALPHA, weights: str = SPLITS
+    ) -> list[pd.DataFrame]:
+        """Return the ranks that each model may have, as `eyechart leaderboard` prints them.
+
+        Args:
+            metric: The metric to rank by; None for the accuracy.
+            labels: Only this label set; None for all.
+            alpha: The probability that some set of ranks of a frame is wrong.
+            weights: What has the same weight over several splits, `splits` or `samples`.
+
+        Returns:
+            One frame for each split and protocol, then one over the splits of each protocol, with the columns
+            `lowest_rank`, `highest_rank` and `Model`, and the value. `frame.attrs` has its title and notes.
+        """
+        frames = [_table_frame(table) for table in leaderboards(self.loaded, metric, labels, alpha, weights)]
+        for frame in frames:
+            ends = frame.pop("Rank").astype(str).str.split("–")
+            frame.insert(0, "lowest_rank", ends.str[0].astype(int))
+            frame.insert(1, "highest_rank", ends.str[-1].astype(int))
+        return frames
 
     def figure(self, name: str, out: Path | str | None = None, labels: str | None = None) -> Path:
         """Draw a published figure as SVG.

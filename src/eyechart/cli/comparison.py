@@ -121,17 +121,27 @@ def baseline(runs: Sequence[Path], out: Path) -> None:
 @runs_argument
 @click.option("--metric", metavar="NAME", help="Metric to rank by, such as acc1, ece, f1 or ig. [default: accuracy]")
 @labels_option
-@alpha_option("Significance level of a new rank, after Holm's correction.")
+@click.option(
+    "--weights",
+    type=click.Choice(["splits", "samples"]),
+    default="splits",
+    show_default=True,
+    help="What has the same weight in the ranks over several splits.",
+)
+@alpha_option("Probability that some set of ranks of a table is wrong.")
 @format_option
-def leaderboard(runs: Sequence[Path], metric: str | None, labels: str | None, alpha: float, format_name: str) -> None:
+def leaderboard(
+    runs: Sequence[Path], metric: str | None, labels: str | None, weights: str, alpha: float, format_name: str
+) -> None:
     """Rank models by one metric.
 
-    There is a table for each split and protocol. Models without a significant difference share a rank.
+    There is a table for each split and protocol, and one over the splits of a benchmark. A model has each rank that the
+    tests of all pairs of models do not exclude.
     """
     from eyechart.reports.comparison.leaderboard import leaderboards
     from eyechart.reports.runs import load
 
-    print_tables(leaderboards(load(runs), metric, labels, alpha), format_name)
+    print_tables(leaderboards(load(runs), metric, labels, alpha, weights), format_name)
 
 
 @click.command()

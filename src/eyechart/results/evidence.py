@@ -144,13 +144,16 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
         scores = _unpack_scores(self.read_array(metric.scores, SCORE_BYTES * self.samples))
         return np.where(self.read_bits(metric.counted), scores, np.nan)
 
+    def sample_scores(self, metric: MetricEvidence) -> Floats | None:
+        """Return the log score of each sample (samples,), the Brier score if less is better; None without scores."""
+        scores = self.log_scores(metric)
+        return brier_scores(scores) if scores is not None and metric.direction < 0 else scores
+
     def mean_score(self, metric: MetricEvidence) -> float | None:
         """Return the mean of a metric's scores, of Brier scores if less is better; None without scores or samples."""
-        scores = self.log_scores(metric)
+        scores = self.sample_scores(metric)
         values = np.zeros(0) if scores is None else scores[~np.isnan(scores)]
-        if not values.size:
-            return None
-        return float((brier_scores(values) if metric.direction < 0 else values).mean())
+        return float(values.mean()) if values.size else None
 
     def read_bits(self, name: str) -> NDArray[np.bool_]:
         """Return an array with one bit per sample (samples,)."""

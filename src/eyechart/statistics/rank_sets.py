@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eyechart.statistics._checks import check_integers, check_length, require
+from eyechart.statistics._checks import check_fractions, check_integers, check_length, require
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -97,13 +97,34 @@ def rank_sets(
     sums = np.array([np.bincount(index, weight * row) for row in values]).reshape(count, -1)
     unit_weights = np.bincount(index, weight)
     p = _adjusted_p_values(sums, draws, np.random.default_rng(seed))
-    better = p <= alpha
-    return RankSets(
-        lowest=1 + better.sum(axis=0),
-        highest=count - better.sum(axis=1),
-        p=p,
-        effective_units=float((unit_weights**2).sum() ** 2 / (unit_weights**4).sum()) if n else 0.0,
-    )
+    effective = float((unit_weights**2).sum() ** 2 / (unit_weights**4).sum()) if n else 0.0
+    return sets_of_p_values(p, alpha, effective)
+
+
+def sets_of_p_values(p: ArrayLike, alpha: float, effective_units: float = float("nan")) -> RankSets:
+    """Return the rank sets that adjusted p-values of ordered pairs imply.
+
+    Args:
+        p: (k, k) adjusted p-values; `p[i, j]` is that of "model i is not better than model j".
+        alpha: In (0, 1), the probability that some set is wrong.
+        effective_units: Of the test, NaN if it is not known.
+
+    Returns:
+        The best and the worst rank of each model.
+
+    Raises:
+        ValueError: If the p-values are no square of fractions, or alpha is out of range.
+
+    Source: as `rank_sets`.
+
+    >>> sets_of_p_values([[1, 0.01], [1, 1]], 0.05).highest.tolist()
+    [1, 2]
+    """
+    array = check_fractions("sets_of_p_values", "p", p, ndim=2)
+    require(array.shape[0] == array.shape[1], "sets_of_p_values", "p", "square", array)
+    require(0 < alpha < 1, "sets_of_p_values", "alpha", "between 0 and 1", alpha)
+    better = array <= alpha
+    return RankSets(1 + better.sum(axis=0), len(array) - better.sum(axis=1), array, effective_units)
 
 
 def _adjusted_p_values(sums: Floats, draws: int, generator: np.random.Generator) -> Floats:

@@ -18,9 +18,7 @@ def test_one_file_has_the_summary_the_samples_and_their_images(studio: Any, open
     assert path.stat().st_size < 5_000_000
     driver = opened(path)
     assert (
-        driver.page.locator(".gate-line")
-        .inner_text()
-        .startswith("≷ 3 models on imagenet/sample (supervised, CW, zero_shot) share")
+        driver.page.locator(".gate-line").inner_text().startswith("≷ 3 of 3 models may be the best on imagenet/sample")
     )
     driver.page.locator(".ranks").get_by_role("link", name="timm").click()
     driver.page.locator(".cards img").first.wait_for()

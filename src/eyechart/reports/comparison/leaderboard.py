@@ -1,103 +1,82 @@
-"""`leaderboard`: rank models by one metric; models without a significant difference share a rank.
+"""`leaderboard`: the ranks that each model may have by one metric, on each split and over several splits."""
 
-Models are sorted by the metric. The best has rank 1. Each next model shares the rank above unless it is significantly
-worse than the best model of that rank, by the paired test after Holm's correction over all pairs of the table. Then a
-new rank begins: one more than the number of models above. The next models are compared with the best of this rank.
-Models with equal values always share a rank, and start a new rank together. The ranks therefore do not depend on the
-order of the input.
-"""
-
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
-from math import isnan
-
-from msgspec import structs
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from eyechart.errors import ReportError
-from eyechart.gate.baselines.stored_cases import case_evidence
-from eyechart.gate.comparison.compare_metrics import MetricComparison, compare_metrics
 from eyechart.messages.suggestions import did_you_mean
+from eyechart.reports.comparison.ranks import (
+    ModelScore,
+    PooledRanks,
+    RankedMetric,
+    RankedModel,
+    assign_ranks,
+    metric_key,
+    pool_ranks,
+    score_cases,
+)
 from eyechart.reports.comparison.verdict_cells import change_cell
 from eyechart.reports.runs import CaseRun, ComparableCases, Runs
 from eyechart.reports.tables.render import P_VALUE, NumberCell, Row, Table
-from eyechart.results.evidence import Evidence
 from eyechart.results.headlines import WITH_EMPTY, headlines
 from eyechart.results.metric_definitions import define, main_metrics
-from eyechart.results.records import LABELLED, WHOLE, Metric
-from eyechart.statistics.degenerate_intervals import ROUNDING
-from eyechart.statistics.significance import holm
+from eyechart.results.records import LABELLED, WHOLE
 
 COLUMNS = ("Rank", "Model")
-COMPARED = ("Δ", "p after Holm", "Compared with")
+COMPARED = ("Δ from the best value", "Adjusted p")
 REPORTED = ("Reported", "Source")
+FEW_UNITS = 10  # effective sampling units, below which little can be excluded
+_Board = tuple[ComparableCases, RankedMetric, list[ModelScore]]  # of one split
+WEIGHTS = SPLITS, SAMPLES = "splits", "samples"  # what has equal weight in a mean over several splits
 
 
-@dataclass(frozen=True)
-class RankedMetric:
-    """The metric that a leaderboard ranks by."""
+def leaderboards(
+    runs: Runs, metric: str | None, labels: str | None, alpha: float, weights: str = SPLITS
+) -> list[Table]:
+    """Return a table for each split, protocol, label set and subset, then those over several splits.
 
-    name: str
-    labels: str
-    subset: str
+    Args:
+        runs: The cases.
+        metric: Its name; None for the accuracy.
+        labels: Only this label set; None for all.
+        alpha: The probability that some rank set of a table is wrong.
+        weights: What has equal weight over several splits, `splits` or `samples`.
 
-    def find(self, case: CaseRun) -> Metric | None:
-        """Return the metric of a case, or None if it has no value."""
-        metric = case.metric(self.name, self.labels, self.subset)
-        return None if metric is None or metric.value is None else metric
+    Returns:
+        The tables; those over several splits have the models that are in each of them.
 
-    def __str__(self) -> str:
-        part = "" if self.subset == WHOLE else f", {self.subset}"
-        return f"{self.name} under {self.labels}{part}"
-
-
-@dataclass(frozen=True)
-class ModelScore:
-    """A model with its metric and the evidence of it."""
-
-    name: str
-    case: CaseRun
-    metric: Metric
-    evidence: Evidence
-
-    @property
-    def score(self) -> float:
-        """Return the value with the sign that makes higher better."""
-        value = self.metric.value or 0.0
-        return -value if self.metric.higher_is_better is False else value
-
-
-Tests = Mapping[
-    tuple[int, int], tuple[MetricComparison, float]
-]  # of each pair, the better first, with p after correction
-
-
-@dataclass(frozen=True)
-class RankedModel:
-    """A model's rank, and the test that decided it."""
-
-    rank: int
-    model: ModelScore
-    against: str | None = None
-    test: tuple[MetricComparison, float] | None = None
-
-
-def leaderboards(runs: Runs, metric: str | None, labels: str | None, alpha: float) -> list[Table]:
-    """Return a table for each split, protocol, label set and subset; the default metric is the accuracy."""
+    Raises:
+        ReportError: If no case has the metric, or models cannot be ranked by it.
+    """
     names = _metrics_with_direction(runs)
     if metric is not None and metric not in names:
         suggestion = did_you_mean(metric, names)
         choices = ", ".join(names)
         raise ReportError(f"--metric: models cannot be ranked by '{metric}'{suggestion} Choose from: {choices}.")
-    tables = [
-        _leaderboard_table(group.with_protocols(protocol), ranked, group.reference, alpha)
+    boards = [
+        (cases, ranked, _model_scores(cases, ranked))
         for group in runs.groups
         for protocol in sorted({case.record.protocol for case in group.cases})
-        for ranked in _ranked_metrics(group.with_protocols(protocol), metric)
+        for cases in [group.with_protocols(protocol)]
+        for ranked in _ranked_metrics(cases, metric)
         if labels in (None, ranked.labels)
     ]
-    if not tables:
+    if not boards:
         raise _no_metric_error(runs, metric, labels)
+    tables = [_leaderboard_table(cases, ranked, assign_ranks(scores, alpha), alpha) for cases, ranked, scores in boards]
+
+    def protocol_and_metric(board: _Board) -> tuple[str, str]:
+        return board[0].cases[0].record.protocol, str(board[1])
+
+    for (protocol, ranked_by), same in groupby(sorted(boards, key=protocol_and_metric), key=protocol_and_metric):
+        splits = [*same]
+        benchmarks = dict.fromkeys(cases.cases[0].record.benchmark for cases, _, _ in splits)
+        for benchmark in benchmarks:
+            own = [board for board in splits if board[0].cases[0].record.benchmark == benchmark]
+            tables += _pooled_tables(f"{benchmark}, {len(own)} splits, {protocol}: {ranked_by}", own, alpha, weights)
+        if len(benchmarks) > 1:
+            title = f"{len(benchmarks)} benchmarks, {len(splits)} splits, {protocol}: {ranked_by}"
+            tables += _pooled_tables(title, splits, alpha, weights)
     return tables
 
 
@@ -122,11 +101,6 @@ def _ranked_metrics(group: ComparableCases, metric: str | None) -> list[RankedMe
     ]
 
 
-def metric_key(metric: Metric) -> RankedMetric:
-    """Return the name, labels and subset of a metric."""
-    return RankedMetric(metric.name, metric.labels, metric.subset_text)
-
-
 def _no_metric_error(runs: Runs, metric: str | None, labels: str | None) -> ReportError:
     """Return the error that lists the available metrics."""
     cases = [*runs.cases]
@@ -140,17 +114,18 @@ def _no_metric_error(runs: Runs, metric: str | None, labels: str | None) -> Repo
     )
 
 
-def _leaderboard_table(group: ComparableCases, ranked: RankedMetric, reference: str, alpha: float) -> Table:
+def _leaderboard_table(
+    group: ComparableCases, ranked: RankedMetric, ranks: Sequence[RankedModel], alpha: float
+) -> Table:
     """Return the leaderboard of one split and protocol."""
-    ranks = assign_ranks(_model_scores(group, ranked), alpha)
-    is_main = define(ranked.name).is_main and ranked.labels == reference and ranked.subset == WHOLE
+    is_main = define(ranked.name).is_main and ranked.labels == group.reference and ranked.subset == WHOLE
     published = is_main and any(case.record.reported for case in group.cases)
     protocol = group.cases[0].record.protocol
     return Table(
         f"{group.title}, {protocol}: {ranked}",
         (*COLUMNS, f"{ranked.name}, %", *COMPARED, *(REPORTED if published else ())),
         tuple((*_leaderboard_row(rank), *(_reported_cells(rank.model.case) if published else ())) for rank in ranks),
-        (*_leaderboard_notes(alpha, ranked, ranks), *_unpaired_note(ranks), *group.notes()),
+        (*_leaderboard_notes(alpha, ranked, ranks), *group.notes()),
         {"split": group.title, "protocol": protocol, "labels": ranked.labels, "subset": ranked.subset},
     )
 
@@ -159,18 +134,74 @@ def _leaderboard_notes(alpha: float, ranked: RankedMetric, ranks: Sequence[Ranke
     """Yield the explanation of a leaderboard."""
     if ranked.subset == LABELLED:
         yield f"{LABELLED}: images with a label. T4 has the accuracy that counts images without one, {WITH_EMPTY}."
+    if len(ranks) < 2:
+        return
     better = "Lower" if any(rank.model.metric.higher_is_better is False for rank in ranks) else "Higher"
+    yield f"{_describe_sets(alpha)} Brackets: 95 % intervals of single models. {better} is better."
     yield (
-        "Brackets: 95 % intervals. A model shares the rank above unless it is worse than the best of that rank with "
-        f"p below {alpha:g}, two-sided, over the same samples, after Holm's correction over all pairs of models; then "
-        f"its own rank begins. {better} is better. Δ: the change from the model that it is compared with."
+        'Adjusted p: of "the model of the first row is not better", one-sided, adjusted for all pairs of models. '
+        "Δ: the change from that model."
+    )
+    methods = {rank.test[0].method for rank in ranks if rank.test}
+    if "unpaired" in methods:
+        yield "Some metrics have no stored evidence: they are compared by their intervals only."
+
+
+def _describe_sets(alpha: float) -> str:
+    return (
+        "Rank: every rank that a model may have, by tests of all pairs of models over the same samples. All these "
+        f"ranks together are right with a probability of at least {1 - alpha:.4g}."
     )
 
 
-def _unpaired_note(ranks: Sequence[RankedModel]) -> Iterator[str]:
-    """Yield a sentence if metrics could only be compared by their intervals."""
-    if any(rank.test and rank.test[0].method == "unpaired" for rank in ranks):
-        yield "Some metrics have no stored evidence: they are compared by their intervals only."
+def _pooled_tables(title: str, boards: Sequence[_Board], alpha: float, weights: str) -> Iterator[Table]:
+    """Yield at most one table: the ranks over all splits of the models that each of them has."""
+    by_model = [{_model_key(score, group): score for score in scores} for group, _, scores in boards]
+    shared = [name for name in by_model[0] if all(name in scores for scores in by_model)]
+    if len(boards) < 2 or len(shared) < 2:
+        return
+    splits = [[scores[name] for name in shared] for scores in by_model]
+    pooled = pool_ranks(shared, splits, alpha, equal_splits=weights == SPLITS)
+    if pooled is None:
+        return
+    titles = [group.title for group, _, _ in boards]
+    missing = sorted({name for scores in by_model for name in scores} - {*shared})
+    protocol, ranked = boards[0][0].cases[0].record.protocol, boards[0][1]
+    yield Table(
+        title,
+        (*COLUMNS, f"{ranked.name}, %"),
+        tuple((model.ranks, model.name, NumberCell(model.value, pooled.samples)) for model in pooled.models),
+        (*_pooled_notes(pooled, titles, weights, missing), _describe_sets(alpha)),
+        {
+            "split": "; ".join(titles),
+            "protocol": protocol,
+            "labels": boards[0][1].labels,
+            "subset": boards[0][1].subset,
+        },
+    )
+
+
+def _model_key(score: ModelScore, group: ComparableCases) -> str:
+    """Return the model, with its prompt settings if it may have several cases, by which other splits find it."""
+    several = len(group.cases) > len({case.model for case in group.cases})
+    settings = score.case.prompt_settings if several else ""
+    return f"{score.case.model}, {settings}" if settings else score.case.model
+
+
+def _pooled_notes(pooled: PooledRanks, titles: Sequence[str], weights: str, missing: Sequence[str]) -> Iterator[str]:
+    """Yield what was pooled, and with which weights."""
+    equal = "Each split has the same weight" if weights == SPLITS else "Each sample has the same weight"
+    other = SAMPLES if weights == SPLITS else SPLITS
+    yield (
+        f"{equal}; --weights={other} may give other ranks. Splits: {', '.join(titles)}, "
+        f"{pooled.samples:,} samples. A sample that several splits have is one sampling unit."
+    )
+    if pooled.left_out:
+        yield f"Left out: {pooled.left_out:,} samples that not every model answered."
+    if missing:
+        yield f"Left out, since a split does not have it: {', '.join(missing)}."
+    if pooled.effective_units < FEW_UNITS:
+        yield f"Few ranks can be excluded: the weights are those of {pooled.effective_units:.1f} equal sampling units."
 
 
 def _model_scores(group: ComparableCases, ranked: RankedMetric) -> list[ModelScore]:
@@ -179,92 +210,15 @@ def _model_scores(group: ComparableCases, ranked: RankedMetric) -> list[ModelSco
     return score_cases(group.model_names(), scored, ranked)
 
 
-def score_cases(
-    names: Mapping[int, str], scored: Iterable[tuple[CaseRun, Metric]], ranked: RankedMetric
-) -> list[ModelScore]:
-    """Return the models of some cases and their metric, best first, equal ones by name."""
-    scores = [
-        ModelScore(names[id(case)], case, metric, _select_metric(case_evidence(case.record, case.folder), ranked))
-        for case, metric in scored
-    ]
-    ordered = sorted(scores, key=lambda score: -score.score)
-    blocks = _group_equal_scores([score.score for score in ordered])
-    return [score for block in blocks for score in sorted((ordered[i] for i in block), key=lambda score: score.name)]
-
-
-def _select_metric(evidence: Evidence, ranked: RankedMetric) -> Evidence:
-    """Return the evidence of one metric only."""
-    key = (ranked.name, ranked.labels, ranked.subset)
-    items = tuple(proof for proof in evidence.metrics if (proof.name, proof.labels, proof.subset_text) == key)
-    return structs.replace(evidence, metrics=items)
-
-
-def _paired_tests(scores: Sequence[ModelScore]) -> Tests:
-    """Return the test of every pair, the better model first."""
-    comparisons = {
-        (i, j): _compare_pair(scores[i].evidence, scores[j].evidence) for i, j in combinations(range(len(scores)), 2)
-    }
-    adjusted = holm([comparison.p for comparison in comparisons.values()]).tolist()
-    return {pair: (comparison, p) for (pair, comparison), p in zip(comparisons.items(), adjusted, strict=True)}
-
-
-def _compare_pair(better: Evidence, worse: Evidence) -> MetricComparison:
-    """Compare one pair; bootstrap samples of different seeds are not paired and are left out."""
-    if better.seed != worse.seed:
-        better, worse = (
-            structs.replace(
-                evidence, metrics=tuple(structs.replace(proof, bootstrap_samples="") for proof in evidence.metrics)
-            )
-            for evidence in (better, worse)
-        )
-    return next(compare_metrics(better, worse))
-
-
-def assign_ranks(scores: Sequence[ModelScore], alpha: float) -> list[RankedModel]:
-    """Return the ranks as described in the module's docstring."""
-    tests, ranks = _paired_tests(scores), list[RankedModel]()
-    rank, leaders = 1, list[int]()
-    for block in _group_equal_scores([score.score for score in scores]):
-        starts_rank = not leaders or any(_is_worse(tests[leader, i], alpha) for leader in leaders for i in block)
-        rank = block[0] + 1 if starts_rank else rank
-        for i in block:
-            near = _closest_leader(tests, leaders, i)
-            ranks.append(RankedModel(rank, scores[i], *(() if near is None else (scores[near].name, tests[near, i]))))
-        leaders = block if starts_rank else leaders
-    return ranks
-
-
-def _closest_leader(tests: Tests, leaders: Sequence[int], i: int) -> int | None:
-    """Return the best model of a rank with the smallest p-value; None without one."""
-    return min(leaders, key=lambda leader: (isnan(p := tests[leader, i][1]), p, leader), default=None)
-
-
-def _is_worse(test: tuple[MetricComparison, float], alpha: float) -> bool:
-    """Return whether the second model of a pair is significantly worse."""
-    return test[1] < alpha and test[0].loss > 0
-
-
-def _group_equal_scores(scores: Sequence[float]) -> list[list[int]]:
-    """Group the indices of scores that are equal but for the order of a sum; the scores are sorted, highest first."""
-    groups: list[list[int]] = []
-    for index, score in enumerate(scores):
-        if groups and scores[groups[-1][0]] - score <= ROUNDING:
-            groups[-1].append(index)
-        else:
-            groups.append([index])
-    return groups
-
-
 def _leaderboard_row(ranked: RankedModel) -> Row:
-    """Return a model's rank, metric, and comparison with the rank above."""
+    """Return a model's ranks, metric, and comparison with the model of the best value."""
     metric, (comparison, p) = ranked.model.metric, ranked.test or (None, None)
     return (
-        ranked.rank,
+        ranked.ranks,
         ranked.model.name,
         NumberCell(metric.value, metric.n, metric.ci),
         None if comparison is None else change_cell(comparison),
         None if p is None else NumberCell(p, style=P_VALUE),
-        ranked.against,
     )
 
 

@@ -1,4 +1,4 @@
-"""The ranks of the models of a split by the paired tests of `leaderboard`, for the summary of the page."""
+"""The ranks that the models of a split may have, as `leaderboard` finds them, for the summary of the page."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Any
 from eyechart.gate.comparison.compare_metrics import MetricComparison
 from eyechart.gate.verdicts.value_texts import is_percent_change
 from eyechart.protocol.imported import recorded_protocol
-from eyechart.reports.comparison.leaderboard import (
+from eyechart.reports.comparison.ranks import (
     ModelScore,
     RankedMetric,
     RankedModel,
@@ -36,8 +36,8 @@ class Ranking:
 
     @property
     def leaders(self) -> list[str]:
-        """The names of the cases with rank 1."""
-        return [one_line(ranked.model.name) for ranked in self.ranks if ranked.rank == 1]
+        """The names of the cases that may have rank 1: none is significantly better."""
+        return [one_line(ranked.model.name) for ranked in self.ranks if ranked.lowest == 1]
 
 
 def rank_cases(runs: Runs, alpha: float) -> list[Ranking]:
@@ -91,7 +91,7 @@ def _split_runs(cases: Iterable[CaseRun]) -> Iterator[list[CaseRun]]:
 def rank_rows(runs: Runs, rankings: Sequence[Ranking]) -> dict[int, dict[str, Any]]:
     """Return the fields of each model's main case by its id.
 
-    They are its rank, if it was tested, and its comparison with the best case above it, None for that one.
+    They are the ranks that it may have, if it was tested, and its comparison with the best value, None for that one.
     """
     primary = {
         id(case): {"primary": True}
@@ -101,8 +101,8 @@ def rank_rows(runs: Runs, rankings: Sequence[Ranking]) -> dict[int, dict[str, An
     }
     ranks = {
         id(ranked.model.case): {
-            "rank": ranked.rank,
-            "against": ranked.test and {"model": one_line(ranked.against or "")} | _row(*ranked.test),
+            "ranks": [ranked.lowest, ranked.highest],
+            "against": ranked.test and {"model": one_line(ranking.ranks[0].model.name)} | _row(*ranked.test),
         }
         for ranking in rankings
         for ranked in ranking.ranks
@@ -126,14 +126,14 @@ def describe_rankings(rankings: Sequence[Ranking], alpha: float) -> str:
     """Return sentences about which models are the best, by paired tests over the same samples; "" without a ranking."""
     if not rankings:
         return ""
-    leaders, split = rankings[0].leaders, rankings[0].title
+    leaders, ranking = rankings[0].leaders, rankings[0]
     if len(rankings) > 1:
         decided = sum(len(ranking.leaders) == 1 for ranking in rankings)
         what = (
             f"In {decided} of the {len(rankings)} comparisons below one model is significantly better than every other"
         )
     elif len(leaders) == 1:
-        what = f"{leaders[0]} is significantly better than every other model on {split}"
+        what = f"{leaders[0]} is significantly better than every other model on {ranking.title}"
     else:
-        what = f"{len(leaders)} models on {split} share the first rank: no difference between them is significant"
-    return f"{what} (paired tests over the same samples, p < {alpha:g} after Holm's correction)."
+        what = f"{len(leaders)} of {len(ranking.ranks)} models may be the best on {ranking.title}"
+    return f"{what} (paired tests of all pairs over the same samples, adjusted p ≤ {alpha:g})."
