@@ -39,6 +39,7 @@ BUILT_IN = {
         "compare": "eyechart.cli.comparison:compare",
         "baseline": "eyechart.cli.comparison:baseline",
         "leaderboard": "eyechart.cli.comparison:leaderboard",
+        "plan": "eyechart.cli.comparison:plan",
         "audit": "eyechart.cli.audit:audit",
         "clusters": "eyechart.cli.comparison:clusters",
         "import": "eyechart.cli.interchange:import_results",

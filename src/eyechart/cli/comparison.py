@@ -12,6 +12,7 @@ from eyechart.cli.reports import print_tables
 from eyechart.cli.rule_options import alpha_option, rule_options
 from eyechart.commands.parameters import (
     PATH,
+    ParsedBy,
     format_option,
     labels_option,
     offline_option,
@@ -142,6 +143,65 @@ def leaderboard(
     from eyechart.reports.runs import load
 
     print_tables(leaderboards(load(runs), metric, labels, alpha, weights), format_name)
+
+
+@click.command()
+@click.argument("runs", metavar="[BEFORE AFTER]", nargs=-1, type=PATH)
+@click.option(
+    "--margin",
+    metavar="SHARE",
+    required=True,
+    type=ParsedBy("eyechart.gate.verdicts.decide:parse_margin"),
+    help="Loss that is to be found, or excluded, a fraction below 0.5, as --eye-margin.",
+)
+@click.option(
+    "--discordance",
+    metavar="SHARE",
+    type=ParsedBy("eyechart.gate.verdicts.decide:parse_margin"),
+    help="Share of samples whose outcome changes, a fraction below 0.5. [default: that of BEFORE and AFTER, else 0.05]",
+)
+@click.option("--models", metavar="K", type=click.IntRange(1), default=1, show_default=True, help="Number of models.")
+@click.option(
+    "--design-effect",
+    metavar="D",
+    type=click.FloatRange(1),
+    help="How many samples count as one, at least 1. [default: that of BEFORE and AFTER, else 1]",
+)
+@click.option(
+    "--power",
+    metavar="P",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.8,
+    show_default=True,
+    help="Probability of the verdict.",
+)
+@alpha_option("Significance level of the gate, as --eye-alpha.")
+@format_option
+def plan(
+    runs: Sequence[Path],
+    margin: float,
+    discordance: float | None,
+    models: int,
+    design_effect: float | None,
+    power: float,
+    alpha: float,
+    format_name: str,
+) -> None:
+    """Say how many samples a verdict needs.
+
+    A loss of the margin is found, or no loss of it is shown, with the given probability. How often outcomes change is
+    taken from two earlier runs or baselines, BEFORE and AFTER, if they are given.
+    """
+    from eyechart.reports.comparison.plan import SUPPOSED, expect_as_before, plan_table, suppose
+
+    if len(runs) not in (0, 2):
+        raise click.UsageError(f"plan takes two runs, BEFORE AFTER, or none. Got {len(runs)}.")
+    if runs and (discordance is not None or design_effect is not None):
+        raise click.UsageError(
+            "--discordance and --design-effect are those of BEFORE and AFTER. Give one or the other."
+        )
+    expected = expect_as_before(*runs) if runs else suppose(discordance or SUPPOSED, design_effect or 1.0)
+    print_tables([plan_table(expected, margin, models, alpha, power)], format_name)
 
 
 @click.command()

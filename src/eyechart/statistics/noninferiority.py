@@ -2,10 +2,12 @@
 
 from math import ceil, sqrt
 
+import numpy as np
 from scipy.special import ndtri
 
-from eyechart.statistics._checks import require
+from eyechart.statistics._checks import check_whole_number, require
 
+_TAIL = 1e-9  # probability of numbers of changed samples that are left out, on each side
 _STEPS = 60  # halvings of [-1, 1], more than a double can distinguish
 
 
@@ -75,6 +77,48 @@ def samples_for_margin(discordance: float, margin: float, alpha: float, power: f
     require(0 < alpha < 0.5, "samples_for_margin", "alpha", "between 0 and 0.5", alpha)
     require(0 < power < 1, "samples_for_margin", "power", "between 0 and 1", power)
     return ceil(_samples(discordance, margin, alpha, power))
+
+
+def margin_power(n: int, discordance: float, margin: float, alpha: float) -> float:
+    """Return the probability that samples show that a loss is below a margin, if there is none.
+
+    Args:
+        n: The number of samples.
+        discordance: The share of samples whose outcome changes, in [0, 1].
+        margin: In (0, 1), a fraction.
+        alpha: That of `loss_upper_limit`.
+
+    Returns:
+        The exact power of the score test, over all numbers of samples that became wrong and correct.
+
+    Raises:
+        ValueError: If a number is out of range.
+
+    Source: as `loss_upper_limit`, Equations 6 and 7; `samples_for_margin` is its normal limit.
+
+    >>> round(margin_power(500, 0.05, 0.03, 0.05), 4)
+    0.8926
+    """
+    n = check_whole_number("margin_power", "n", n)
+    require(0 <= discordance <= 1, "margin_power", "discordance", "in [0, 1]", discordance)
+    require(0 < margin < 1, "margin_power", "margin", "between 0 and 1", margin)
+    require(0 < alpha < 0.5, "margin_power", "alpha", "between 0 and 0.5", alpha)
+    if not n:
+        return 0.0
+    from scipy.stats import binom  # with it half a second that few runs need
+
+    least, most = binom.ppf([_TAIL, 1 - _TAIL], n, discordance).astype(np.int64)
+    changed = np.arange(least, most + 1)
+    # The more of the changed samples are lost, the smaller is the statistic: halve until the most that is allowed.
+    low, high = np.full(len(changed), -1), changed.copy()
+    while (low < high).any():
+        middle = (low + high + 1) // 2
+        shown = [
+            _score(float(lost), float(all_changed - lost), n, margin) < float(ndtri(alpha)) if lost >= 0 else True
+            for lost, all_changed in zip(middle, changed, strict=True)
+        ]
+        low, high = np.where(shown, middle, low), np.where(shown, high, middle - 1)
+    return float(binom.pmf(changed, n, discordance) @ binom.cdf(low, changed, 0.5))
 
 
 def smallest_margin(n: float, discordance: float, alpha: float, power: float = 0.8) -> float:
