@@ -33,7 +33,7 @@ def samples_for_power(power: Callable[[int], float], target: float = 0.8) -> int
 
     >>> from eyechart.statistics.noninferiority import margin_power
     >>> samples_for_power(lambda n: margin_power(n, 0.05, 0.05, 0.05))
-    160
+    158
     """
     require(0 < target < 1, "samples_for_power", "target", "between 0 and 1", target)
     low, high = 0, 16
