@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from eyechart.parsers import class_name, json_answers, letter, number, yes_no
-from eyechart.parsers.parse_result import ParseResult
+from eyechart.parsers.text import ParseResult
 
 CORPUS = Path(__file__).parents[1] / "golden/hard_answers.jsonl"
 ROWS = [json.loads(line) for line in CORPUS.read_text(encoding="utf-8").splitlines()]

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.parsers import letter
-from eyechart.parsers.folding import fold
+from eyechart.parsers.text import fold
 from tests.parsers.pieces import PIECES
 
 OPTIONS = ("tench", "goldfish", "great white shark", "cat", "a dog", "wig", "ibex", "yes", "iris")

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from eyechart.parsers import class_name, json_answers, letter, number, yes_no
-from eyechart.parsers.parse_result import ParseResult
+from eyechart.parsers.text import ParseResult
 from tests.parsers.pieces import PIECES
 
 OPTIONS = ("tench", "goldfish", "great white shark", "cat", "a dog", "wig", "ibex", "yes", "iris")

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.parsers import yes_no
-from eyechart.parsers.folding import fold
+from eyechart.parsers.text import fold
 from tests.parsers.pieces import PIECES
 
 made = st.lists(st.sampled_from(PIECES), max_size=12).flatmap(

@@ -1,13 +1,13 @@
 """Detection of answers that decline to answer, by the packaged list of expressions."""
 
-import re
 import tomllib
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from eyechart.parsers.text import lowercase_words
+
 ABSTENTIONS = Path(__file__).with_name("abstentions.toml")
-_WORD = re.compile(r"\w+")
 
 
 class _Abstentions(NamedTuple):
@@ -25,17 +25,6 @@ def is_abstention(answer: str) -> bool:
     """
     text, known = _spaced(answer), _abstentions()
     return text.strip() in known.whole or any(expression in text for expression in known.within)
-
-
-def lowercase_words(text: str) -> list[str]:
-    """Return the words of a text in lower case, without punctuation.
-
-    Source: own definition, for "regardless of word order" in arXiv 2603.06578, Table 16.
-
-    >>> lowercase_words("Jack-o'-lantern, lit")
-    ['jack', 'o', 'lantern', 'lit']
-    """
-    return _WORD.findall(text.lower())
 
 
 @cache

@@ -8,8 +8,7 @@ forms and look-alike letters, and an introduction such as 'the answer is' or 'th
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
-from eyechart.parsers.parse_result import ParseResult
-from eyechart.parsers.text import answer_text, name_key, single_value, strip_lead
+from eyechart.parsers.text import ParseResult, answer_text, name_key, single_value, strip_lead
 
 VERSION = 3
 

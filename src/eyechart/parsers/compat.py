@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from string import ascii_uppercase
 
 from eyechart.parsers.class_name import unique_indices
-from eyechart.parsers.number_words import find_numbers, split_words
+from eyechart.parsers.number import find_numbers, split_words
 from eyechart.parsers.text import answer_text
 
 VERSION = 1

@@ -14,15 +14,15 @@ from string import ascii_lowercase
 
 from eyechart.parsers import json_answers
 from eyechart.parsers.class_name import unique_indices
-from eyechart.parsers.folding import fold
 from eyechart.parsers.no_image import lacks_image
-from eyechart.parsers.parse_result import ParseResult
 from eyechart.parsers.text import (
     DOUBT,
     EDGES,
     NOUN,
     UNCERTAIN,
+    ParseResult,
     answer_text,
+    fold,
     name_key,
     single_value,
     split_words,

@@ -6,9 +6,8 @@ with a yes or a no before them. "No, I can't see a dog." is about the content of
 
 import re
 
-from eyechart.parsers import no_image_languages
-from eyechart.parsers.folding import fold_pattern
-from eyechart.parsers.text import answer_text
+from eyechart.parsers import languages
+from eyechart.parsers.text import answer_text, fold_pattern
 
 NOUN = r"(?:image|picture|photo|photograph|attachment|screenshot|visual input)s?(?: files?)?"
 ABSENT = r"(?:attached|provided|uploaded|included|shared|supplied|given|sent|posted|here|available|present|yet)"
@@ -106,8 +105,8 @@ PHRASES = (
     rf"\b0 {NOUN} (?:{ABSENT}|(?:is|are|was|were) {ABSENT})\b",
 )
 NO_IMAGE = re.compile("|".join(PHRASES))
-LANGUAGE = re.compile(fold_pattern(no_image_languages.LANGUAGE))
-NO_IMAGE_IN_IT = re.compile("|".join(map(fold_pattern, no_image_languages.PHRASES)))
+LANGUAGE = re.compile(fold_pattern(languages.NO_IMAGE_LANGUAGE))
+NO_IMAGE_IN_IT = re.compile("|".join(map(fold_pattern, languages.NO_IMAGE)))
 
 
 def says_no_image(text: str) -> bool:

@@ -1,23 +1,169 @@
-"""Text functions of all parsers: normalization, sentences, and introductions such as 'the answer is'.
+r"""What all parsers share: their result, and what remains of an answer's text once it is normalized.
 
-The patterns are matched against text with single spaces, and none has nested repetitions, so that parsing takes time
+`answer_text` folds compatibility forms, case, look-alikes and punctuation, so that equal texts look equal, and removes
+what surrounds an answer: special tokens of chat templates, LaTeX, HTML tags and boxes. A box (`\boxed{B}`, GLM's
+`<|begin_of_box|>`, `<answer>`) is a statement of the answer: it becomes "answer: B" on a line of its own, unless the
+words around it state or doubt it already. The rest reads sentences and introductions such as 'the answer is'.
+
+These patterns are matched against text with single spaces, and none has nested repetitions, so that parsing takes time
 proportional to the length of the answer.
 
-Source: the failures of published scorers in arXiv 2603.06578 (answers outside the prompt), arXiv 2602.18094 and Mill.
+Sources: NFKC and the case rules are Unicode's (UAX 15, chapter 3.13), and the look-alikes are the Greek and Cyrillic
+letters whose capitals look like Latin ones; the chat templates of Qwen, Llama, Mistral, Gemma, GLM, DeepSeek, Phi,
+Cohere and Idefics; NVIDIA-NeMo/Gym 1790 and lmms-eval 1510 (`\boxed{\text{B}}`), stanford-crfm/helm 1803 and
+EuroEval 1006 (special tokens after an answer); the failures of published scorers in arXiv 2603.06578 (answers outside
+the prompt), arXiv 2602.18094 and Mill.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import zip_longest
-from typing import TypeVar
+from typing import Generic, TypeVar
+from unicodedata import normalize
 
-from eyechart.parsers.folding import fold
-from eyechart.parsers.languages import translate_introductions
-from eyechart.parsers.markup import remove_markup
+from eyechart.parsers import languages
 from eyechart.parsers.thinking import remove_thinking
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ParseResult(Generic[T]):
+    """The strict and the lenient value of an answer; None means unparsed.
+
+    >>> ParseResult.with_fallback(None, lambda: "cat"), ParseResult.with_fallback("dog", lambda: "cat")
+    (ParseResult(strict=None, lenient='cat'), ParseResult(strict='dog', lenient='dog'))
+    """
+
+    strict: T | None
+    lenient: T | None
+
+    @classmethod
+    def with_fallback(cls, strict: T | None, lenient: Callable[[], T | None]) -> "ParseResult[T]":
+        """Return a result whose lenient value is the strict value, or `lenient()` if that is None."""
+        return cls(strict, lenient() if strict is None else strict)
+
+
+INVISIBLE = "\u00ad\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\ufe0e\ufe0f\ufeff"
+BEFORE = str.maketrans(dict.fromkeys(INVISIBLE) | {"№": "#"})  # NFKC would replace the numero sign by "No"
+LATIN = str.maketrans("авекмнорстухѕіјһԁԛԝαβεζηικμνορτυχ", "abekmhopctyxsijhdqwabezhikmnoptyx")
+MARKS = str.maketrans("‘’ʼ′＇‐‑‒–—―−", "'''''-------")
+SIGNS = str.maketrans(  # of other scripts; NFKC has replaced the full-width ones
+    dict.fromkeys("。।॥۔։።။།", ". ")
+    | dict.fromkeys("、،", ",")
+    | dict.fromkeys("؛፤", ";")
+    | {"؟": "?", "፡": ":"}
+    | dict.fromkeys("「『《〈‹", '"')
+    | dict.fromkeys("」』》〉›", '" ')
+    | dict(zip("【】〔〕〖〗", "[][][]", strict=True))
+    | dict.fromkeys("¿¡", " ")
+)
+
+
+def fold(text: str) -> str:
+    """Return the text with compatibility forms, case and look-alikes unified and invisible characters removed.
+
+    >>> fold("ＧＯＬＤ\u200bﬁsh"), fold("В") == fold("B") == "b"
+    ('goldfish', True)
+    """
+    normalized = normalize("NFKC", text.translate(BEFORE))
+    cased = normalize("NFKC", normalized.casefold().upper().casefold())
+    return cased.translate(LATIN).translate(MARKS).translate(SIGNS)
+
+
+def fold_pattern(pattern: str) -> str:
+    r"""Return a pattern that matches folded texts as the given one matches texts; its escapes stay.
+
+    >>> fold_pattern(r"\A(?:Größe|В)\Z")
+    '\\A(?:grösse|b)\\Z'
+    """
+    return "".join(part if part.startswith("\\") else fold(part) for part in re.split(r"(\\.)", pattern))
+
+
+ROLE = r"(?:<\|(?:im_start|start_header_id|start|start_of_role|role_start|turn)\|>|<start_of_turn>|<\|turn>)\s*"
+END = r"(?:<\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|end_of_turn)\|>|</s>|<eos>|<end_of_turn>)\s*"
+USER = rf"{ROLE}(?:user|human|system)\b|<\|(?:user|system|observation)\|>|\[inst\]|{END}(?:human|user|question)\s*:"
+ASSISTANT = rf"{ROLE}(?:assistant|model)\b|<\|assistant\|>|\[/inst\]"
+OTHER_TURN = re.compile(rf"(?:{USER})(?:(?!{ASSISTANT})[\s\S])*")
+TOKEN = re.compile(
+    rf"{ASSISTANT}|<\|[^<>|\s][^<>|\n]{{0,40}}\|>|</?s>|<(?:eos|bos|pad|unk|end_of_turn|start_of_turn|end_of_utterance"
+    r"|end_of_text|turn\||\|turn|0x0a)>|\[(?:eos|bos|eot|sep|cls|pad|unk)\]|▁"
+)
+SPEAKER = re.compile(r"\A\s*(?:(?:user|human)\s*:[\s\S]*\b)?(?:assistant\s*[:\n]|model\s*\n)\s*")
+
+REASONS = re.compile(
+    r"<(reasons?|rationale|reflection|analysis|explanation|justification)>(?:(?!</\1>)[\s\S])*(?:</\1>|\Z)"
+)
+COLOUR = re.compile(r"\\\\?(?:textcolor|color) ?\{[^{}]*\}")
+BRACED = re.compile(r"\{\{([^{}]*)\}\}")
+BARE_BOX = re.compile(r"\\\\?box(?:ed)? ([a-z0-9])(?![a-z0-9])")
+STRUCK = re.compile(r"~~[^~\n]+~~|<(del|strike)>[^<>]*</\1>")
+FORMAT = re.compile(r"<(b|i|u|em|strong|code|span|font|mark|small|big|tt|ref)(?: [^<>]*)?>([^<>]*)</\1>")
+BLOCK = re.compile(r"</?(?:p|br|div|li|ul|ol|pre|h[1-6]|html|body|answer)(?: [^<>]*)?/?>")
+TAGGED = re.compile(
+    r"<\|begin_of_box\|>([^<{}]*)<\|end_of_box\|>|<((?:final[_ ]?|correct[_ ]?)?answer|final|ans"
+    r"|selected|count|choice|option|letter|label|output|response"
+    r"|result|solution|conclusion|class|class_?name|prediction)>([^<>{}]*)</\2>"
+)
+LATEX = (
+    r"(?:text(?:bf|it|rm|tt|sf|md|up|sc|normal)?|math(?:bf|rm|it|sf|tt|bb|cal|frak|scr|normal)|boldsymbol|bm|mbox|hbox"
+    r"|emph|underline|operatorname|large|displaystyle)"
+)
+WRAPPED = re.compile(rf"\\\\?{LATEX} ?\{{([^{{}}]*)\}}|\{{\\\\?(?:bf|rm|it|tt|sf|em|bfseries) ([^{{}}]*)\}}")
+BOXED = re.compile(r"\\\\?f?box(?:ed)? ?\{([^{}]*)\}([.,;:!?)\]]?)")
+MATHS = re.compile(r"(?<!\$)\$\$?(?!\$)(?:([^$\s](?:[^$\n]{0,80}[^$\s])?)|(\s[^$]{0,80}\s))\$\$?(?!\$)([.,;:!?)\]]?)")
+SPACES = re.compile(r"\\\\?[(\[,;! ]|\\quad\b|&nbsp;")
+CLOSINGS = re.compile(r"\\\\?[)\]]")
+ESCAPES = re.compile(r"\\(?:(?=[.\-_*#])|(?:left|right|displaystyle|large)\b ?)")
+MACROS = re.compile(r"\\\\?[a-z]+ ?\{|[\\${}(\[]+")
+BOX_ENDS = re.compile(r"[^\w\n]*(?:\n|\Z)|[)\]}$\\]*[.!] ")
+DEEPEST, LONGEST = 6, 200  # boxes within each other, and letters before one that are read
+
+
+def remove_markup(text: str, states: Callable[[str], bool]) -> str:
+    r"""Return a folded text without special tokens, turns of others, struck text, LaTeX and tags.
+
+    `states` says for the words before a box whether the box is a statement of its own.
+
+    >>> remove_markup(r"orange, so $\boxed{\text{b}}$<|im_end|>", lambda before: True)
+    'orange, so  \nanswer: b\n \n'
+    """
+    plain = TAGGED.sub(r"\\boxed{\1\3}", REASONS.sub("\n", text))
+    plain = SPEAKER.sub("", TOKEN.sub("\n", OTHER_TURN.sub("\n", plain)))
+    plain = BARE_BOX.sub(r"\\boxed{\1}", BRACED.sub(r"{\1}", COLOUR.sub("", plain)))
+    plain = STRUCK.sub(" ", plain)
+    for _ in range(DEEPEST):
+        inner = _unboxed(WRAPPED.sub(_unwrapped, FORMAT.sub(r"\2", plain)), states)
+        if inner == plain:
+            break
+        plain = inner
+    plain = CLOSINGS.sub("", SPACES.sub(" ", MATHS.sub(_unwrapped_maths, BLOCK.sub("\n", plain))))
+    return ESCAPES.sub("", plain)
+
+
+def _unwrapped(match: re.Match[str]) -> str:
+    return match[1] if match[1] is not None else match[2]
+
+
+def _unwrapped_maths(match: re.Match[str]) -> str:
+    return f" {match[1] or match[2]}{match[3]} "
+
+
+def _unboxed(text: str, states: Callable[[str], bool]) -> str:
+    """Return the text with the content of each box in its sentence, or as a statement on a line of its own."""
+    parts, index = list[str](), 0
+    for match in BOXED.finditer(text):
+        line = text[max(index, match.start() - LONGEST) : match.start()]
+        before = MACROS.sub(" ", line[max(line.rfind("\n"), 0) :]).strip()
+        ends = match[2] in tuple(".!") or BOX_ENDS.match(text, match.end()) is not None
+        alone = before and ends and ("\n" in line or not index) and states(before)
+        content = match[1].strip()
+        parts += [text[index : match.start()], f"\nanswer: {content}\n" if alone else f" {content}{match[2]} "]
+        index = match.end()
+    return "".join([*parts, text[index:]])
+
 
 BULLETS = "•·●▪◦‣→⇒➡✅✔☑👉"
 EMPHASIS = str.maketrans("", "", '*`"“”„«»')
@@ -71,6 +217,10 @@ UNCERTAIN = re.compile(
 )
 
 
+INTRODUCTION = re.compile(fold_pattern(languages.INTRODUCTION))
+COPULA = re.compile(languages.COPULA)
+
+
 @lru_cache(maxsize=256)  # an answer is normalized for several parsers in a row, and many answers are equal
 def answer_text(text: str) -> str:
     r"""Return the normalized answer: after any thinking, folded, without emphasis, with single spaces and line breaks.
@@ -81,6 +231,16 @@ def answer_text(text: str) -> str:
     folded = remove_markup(fold(remove_thinking(text)), _states).translate(EMPHASIS)
     lines = (" ".join(line.split()) for line in folded.splitlines())
     return translate_introductions("\n".join(line for line in lines if line).replace(":\n", ": "))
+
+
+def translate_introductions(text: str) -> str:
+    """Return a normalized text with "answer: " instead of what introduces an answer in another language.
+
+    >>> translate_introductions("die antwort ist b."), translate_introductions("答えは3です")
+    ('answer: b.', 'answer: 3')
+    """
+    translated = INTRODUCTION.sub("answer: ", text)
+    return COPULA.sub("", translated) if translated != text else text
 
 
 def _states(before: str) -> bool:
@@ -104,6 +264,17 @@ def name_key(text: str) -> str:
     """
     name = strip_punctuation(" ".join(fold(text).translate(SPACED).split()))
     return ARTICLE.sub("", name, count=1) if ARTICLE.match(name) else name
+
+
+def lowercase_words(text: str) -> list[str]:
+    """Return the words of a text in lower case, without punctuation.
+
+    Source: own definition, for "regardless of word order" in arXiv 2603.06578, Table 16.
+
+    >>> lowercase_words("Jack-o'-lantern, lit")
+    ['jack', 'o', 'lantern', 'lit']
+    """
+    return re.findall(r"\w+", text.lower())
 
 
 def split_words(text: str) -> list[str]:

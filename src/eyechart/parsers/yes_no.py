@@ -11,11 +11,11 @@ import re
 
 from eyechart.parsers import json_answers
 from eyechart.parsers.no_image import lacks_image
-from eyechart.parsers.parse_result import ParseResult
 from eyechart.parsers.text import (
     CORRECTION,
     EDGES,
     UNCERTAIN,
+    ParseResult,
     answer_text,
     single_value,
     split_sentences,

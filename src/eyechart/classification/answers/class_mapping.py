@@ -17,7 +17,7 @@ from eyechart.errors import ModelError, SpecError
 from eyechart.inference.requests.class_weights import EncodeFunction, class_weights, cosine_similarity
 from eyechart.inference.requests.row_requests import Encode
 from eyechart.models.types import Floats, TextEncoder
-from eyechart.parsers.abstention import lowercase_words
+from eyechart.parsers.text import lowercase_words
 from eyechart.protocol.context import Context
 
 BARE = ("{c}",)

@@ -13,8 +13,7 @@ from eyechart.inference.requests.text_requests import TextRequest
 from eyechart.inference.store.responses import Response
 from eyechart.parsers import json_answers
 from eyechart.parsers.no_image import says_no_image
-from eyechart.parsers.parse_result import ParseResult
-from eyechart.parsers.text import answer_text
+from eyechart.parsers.text import ParseResult, answer_text
 from eyechart.parsers.thinking import remove_thinking
 from eyechart.parsers.truncation import read_complete_name
 from eyechart.protocol.context import Context

@@ -11,7 +11,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.parsers.abstention import is_abstention, lowercase_words
+from eyechart.parsers.abstention import is_abstention
+from eyechart.parsers.text import lowercase_words
 
 Kind = Literal["Partial", "IN", "Abstain", "Wrong"]
 KINDS_OUT_OF_PROMPT: tuple[Kind, ...] = ("Partial", "IN", "Abstain", "Wrong")

@@ -14,7 +14,7 @@ from eyechart.inference.store.entries import StoreEntry, Writer
 from eyechart.models.runtime.tracing import span
 from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Answer, Model, Usage
-from eyechart.parsers.json_tokens import replace_surrogates
+from eyechart.parsers.json_answers import replace_surrogates
 from eyechart.parsers.thinking import split_thinking
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from eyechart.errors import DataError
 from eyechart.oodbench.data.training_corpus import stem
-from eyechart.parsers.folding import fold
+from eyechart.parsers.text import fold
 
 Bools = NDArray[np.bool_]
 

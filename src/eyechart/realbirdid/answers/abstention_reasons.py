@@ -7,7 +7,8 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from eyechart.parsers import class_name
-from eyechart.parsers.abstention import is_abstention, lowercase_words
+from eyechart.parsers.abstention import is_abstention
+from eyechart.parsers.text import lowercase_words
 from eyechart.realbirdid.answers.bird_vocabulary import BirdVocabulary
 from eyechart.realbirdid.data.observations import REASONS
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from eyechart.parsers import class_name
-from eyechart.parsers.abstention import is_abstention, lowercase_words
+from eyechart.parsers.abstention import is_abstention
+from eyechart.parsers.text import lowercase_words
 from eyechart.realbirdid.data.taxonomy import Taxonomy
 
 ABSTAIN = "cannot tell"

@@ -1,10 +1,10 @@
-"""Tests of `eyechart.parsers.folding`."""
+"""Tests of `eyechart.parsers.text`."""
 
 import sys
 
 import pytest
 
-from eyechart.parsers.folding import fold
+from eyechart.parsers.text import fold
 
 
 @pytest.mark.deep
