@@ -12,7 +12,8 @@ from eyechart.reports.tables.render import NumberCell, Table, to_latex
 ELSEWHERE = {
     "F7",
     "oodbench-population",
-}  # in tests/reports/annotation and tests/oodbench/tables/test_overlap_tables.py
+    "wordings",
+}  # in tests/reports/annotation, tests/oodbench/tables/test_overlap_tables.py and test_wordings.py
 BY_POOL: Mapping[str, tuple[str, ...]] = {
     "worded": ("mill-imagenet", "T2", "T4", "F3", "T5", "T6", "T9", "T10", "F9", "T11", "T12", "T13", "T14", "T15",
                "T16", "T18"),

@@ -1,0 +1,68 @@
+"""`wordings`: the cases of a model that differ in their prompt alone, as one row."""
+
+from typing import Any
+
+import pytest
+
+from eyechart.reports.runs import EmptyTableError, load
+from eyechart.reports.tables.registry import tables
+from eyechart.reports.tables.render import NumberCell, to_latex
+
+MODEL, WRONG, SIZE = "conse[a]", 999, 40
+TRUTHS = tuple((index, (index,), None) for index in range(SIZE))
+
+
+@pytest.fixture
+def under(make_run: Any) -> Any:
+    """A run of a model under one prompt, which makes it wrong about some of the images."""
+
+    def under(prompt: str, wrong: Any, model: str = MODEL, **variant: str) -> Any:
+        answers = [WRONG if index in wrong else index for index in range(SIZE)]
+        name = f"run-{prompt}-{model}-{len(variant)}"
+        models, options = {model: ("zero_shot", answers)}, {"prompt": prompt, **variant}
+        return make_run(name, models=models, truths=TRUTHS, labels=("ImGT",), variant=options)
+
+    return under
+
+
+def test_a_model_has_a_row_with_its_wordings(under: Any) -> None:
+    folders = [under(f"w{size} (0)", range(size)) for size in (4, 8, 12)]
+    (table,) = tables("wordings", load(folders))
+    model, protocol, count, mean, spread, best, observed, elsewhere = table.rows[0]
+    assert (model, protocol, count, best) == (MODEL, "zero_shot", 3, "w4 (0)")
+    assert (round(mean.value, 9), observed.value, mean.n) == (0.8, 0.9, SIZE)
+    assert mean.ci[0] < 0.7 < 0.9 < mean.ci[1]  # a new wording is as different as these are
+    assert 0.05 < spread.value < 0.15
+    assert elsewhere.ci[0] < elsewhere.value <= 0.9
+    (note,) = (note for note in table.notes if "parts of the variance" in note)
+    assert {*note.partition("Wordings: ")[2].rstrip(".").split(", ")} == {"w4 (0)", "w8 (0)", "w12 (0)"}
+
+
+@pytest.mark.deep
+def test_it_fits_the_page(under: Any, latex_problems: Any) -> None:
+    found = tables("wordings", load([under(f"prompts/of/mine/w{size}.toml (0)", range(size)) for size in (4, 8)]))
+    assert latex_problems([to_latex(found)]) == []
+
+
+def test_two_wordings_have_no_interval_of_a_new_one(under: Any) -> None:
+    (table,) = tables("wordings", load([under("a", range(4)), under("b", range(8))]))
+    mean = table.rows[0][3]
+    assert isinstance(mean, NumberCell)
+    assert mean.ci is None
+
+
+def test_other_models_and_other_settings_are_other_rows(under: Any) -> None:
+    folders = [
+        under("a", range(4)),
+        under("b", range(8)),
+        under("a", range(4), model="conse[b]"),
+        under("b", (), model="conse[b]"),
+        under("a", (), templates="7"),
+    ]
+    (table,) = tables("wordings", load(folders))
+    assert [row[:3] for row in table.rows] == [(MODEL, "zero_shot", 2), ("conse[b]", "zero_shot", 2)]
+
+
+def test_without_a_second_wording_there_is_no_table(under: Any) -> None:
+    with pytest.raises(EmptyTableError, match=r"differ in their prompt alone; these runs have zero_shot under ImGT"):
+        tables("wordings", load([under("a", range(4))]))
