@@ -41,7 +41,7 @@ def test_a_model_has_a_row_with_its_wordings(under: Any) -> None:
 @pytest.mark.deep
 def test_it_fits_the_page(under: Any, latex_problems: Any) -> None:
     found = tables("wordings", load([under(f"prompts/of/mine/w{size}.toml (0)", range(size)) for size in (4, 8)]))
-    assert latex_problems([to_latex(found)]) == []
+    assert latex_problems(map(to_latex, found)) == []
 
 
 def test_two_wordings_have_no_interval_of_a_new_one(under: Any) -> None:
