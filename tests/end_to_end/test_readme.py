@@ -92,11 +92,11 @@ def test_the_terminal_says_what_the_first_run_leaves_out_and_what_runs_everythin
     session: tuple[str, dict[str, Any]],
 ) -> None:
     (line,) = [line for line in session[0].splitlines() if line.startswith("the preset first-run has ")]
-    assert "left out 50 of 84 cases" in line
+    (left_out, total), *_ = re.findall(r"left out (\d+) of (\d+) cases", line)
+    assert int(total) - int(left_out) == sum(map(int, re.findall(r"(\d+) (?:passed|skipped)", session[0])))
     assert "set abstention.prompts_per_level=3" in line
     (command,) = re.findall("`pytest (--eye-preset=[^`]+)` runs everything", README)
     assert line.endswith(f": {command} runs everything")
-    assert len({record["protocol"] for record in session[1]["records"]}) == 15
     assert len({record["model"]["spec"] for record in session[1]["records"]}) == 5
 
 
