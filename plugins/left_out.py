@@ -43,7 +43,7 @@ class LeftOutByPreset:
             case = get_case(item)
             if case:
                 self.protocols.add(case.protocol)
-            if case and case.whole_split in self.preset.left_out.get(case.protocol, ()):
+            if case and case.whole_split in self.preset.splits_left_out(case.protocol):
                 left.append(item)
             else:
                 kept.append(item)

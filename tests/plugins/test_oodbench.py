@@ -106,11 +106,9 @@ def test_what_a_case_wrote_can_be_replayed_and_what_was_not_said_fails_the_case(
     assert "has no answer to the negative question about" in said
 
 
-def test_letters_and_who_is_no_detector_are_refused_with_a_reason(asked: Any) -> None:
-    wrong = (f"--eye-set=existence.detectors={MLLM}", "--eye-set=progression.parser=mill")
-    said = begin(asked, *wrong, f"--eye-model={MLLM}", code=1)
+def test_who_is_no_detector_is_refused_with_a_reason(asked: Any) -> None:
+    said = begin(asked, f"--eye-set=existence.detectors={MLLM}", f"--eye-model={MLLM}", code=1)
     assert f"{MLLM} is not a detector" in said
-    assert "The parser 'mill' reads letters, but the answers to this question are yes, no or a number." in said
 
 
 def test_distributions_are_compared_where_a_reference_suits_and_the_others_are_skipped(asked: Any) -> None:

@@ -63,6 +63,14 @@ def refusal(result: pytest.RunResult) -> str:
         ),
         ("--eye-set=multiple_choice.setting=original+randm", "did you mean original+random"),
         (
+            "--eye-set=closed_world.parser=mill",
+            "closed_world.parser does not know 'mill'. It takes lenient, strict, authors.",
+        ),
+        (
+            "--eye-set=existence.parser=lenient,mill",
+            "existence.parser does not know 'mill'. It takes lenient, strict, authors.",
+        ),
+        (
             "--eye-set=closed_world.images_per_request=0",
             "--eye-set=closed_world.images_per_request takes whole numbers from 1 up. Got '0'",
         ),

@@ -1,10 +1,11 @@
 """Collects parsed text answers image by image and converts them to predictions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eyechart.classification.answers.class_predictions import ClassPredictions, Targets, TextPredictions
 from eyechart.models.types import Usage
@@ -24,6 +25,7 @@ class AnswerCollector:
     errors: dict[int, str] = field(default_factory=dict)
     unparsed: set[int] = field(default_factory=set)
     truncated: set[int] = field(default_factory=set)
+    ranked: dict[int, Sequence[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.completions = [""] * self.size
@@ -32,6 +34,10 @@ class AnswerCollector:
     def set_position(self, row: int, request: int, position: int) -> None:
         """Set the request of an image and its position in it."""
         self.requests[row], self.positions[row] = request, position
+
+    def set_ranked(self, row: int, classes: Sequence[int]) -> None:
+        """Set the classes that an answer ranks, the best first, -1 for a name that is no class."""
+        self.ranked[row], self.classes[row] = classes, classes[0]
 
     def to_predictions(
         self,
@@ -51,6 +57,7 @@ class AnswerCollector:
             usage,
             out,
             cost=context.model.cost(usage),
+            ranked=self._ranked_classes() if self.ranked else None,
             **more,
         )
         skipped = frozenset(row for row in range(self.size) if self.requests[row] < 0)
@@ -65,3 +72,10 @@ class AnswerCollector:
             truncated=frozenset(self.truncated),
             targets=Targets.from_context(context),
         )
+
+    def _ranked_classes(self) -> NDArray[np.int64]:
+        """Return the ranked classes (n, ranks) of all images."""
+        ranked = np.full((self.size, max(map(len, self.ranked.values()))), -1, np.int64)
+        for row, classes in self.ranked.items():
+            ranked[row, : len(classes)] = classes
+        return ranked

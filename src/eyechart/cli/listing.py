@@ -169,7 +169,8 @@ def presets() -> None:
         rows = [(f"  --eye-set={setting.protocol}.{setting.option}={setting.values}",) for setting in preset.settings]
         for protocol, options in preset.suite.items():
             rows += [(f"  --eye-{name}={value} for {protocol}",) for name, value in options.items()]
-        rows += [(f"  without {', '.join(splits)} for {protocol}",) for protocol, splits in preset.left_out.items()]
+        for protocol, splits in preset.left_out.items():
+            rows.append((f"  without {', '.join(splits) or 'nothing'} for {protocol or 'every other protocol'}",))
         rows += [(f"  {option}={value} for each model",) for option, value in preset.model_options.items()]
         _echo_columns(rows)
 

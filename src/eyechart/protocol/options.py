@@ -139,11 +139,17 @@ MAX_TOKENS = Option(
     AUTO,
     least=1,
 )
-PARSERS = ("lenient", "strict", "authors", "mill")
-PARSER = Option(
-    "parser",
-    "how text becomes an answer: lenient (as a person reads it), strict (the exact form that the prompt asks for), "
-    "authors or mill (as the scorer of that publication)",
-    "lenient",
-    PARSERS,
-)
+
+
+def parser_option(*scorers: str) -> Option:
+    """Return the option that chooses how text becomes an answer.
+
+    Args:
+        scorers: The names of published scorers that the protocol has beside its own two parsers.
+
+    >>> parser_option("authors").known
+    ('lenient', 'strict', 'authors')
+    """
+    own = "lenient (as a person reads it), strict (the exact form that the prompt asks for)"
+    published = f", {' or '.join(scorers)} (as the scorer of that publication)" if scorers else ""
+    return Option("parser", f"how text becomes an answer: {own}{published}", "lenient", ("lenient", "strict", *scorers))

@@ -158,10 +158,3 @@ WIDE = {0: "A dog", 1: "tac", 2: "white shark great", 3: "", 4: "cat"}
 def test_an_error_is_no_unread_answer(sit: Any, talker: Any, letters: Any) -> None:
     said = OpenWorld().predict(sit(talker(says({0: "", 1: "tac"})), [0, 0], "open_world", get_model=lambda _: letters))
     assert (found(said), said.errors, said.unparsed) == ([NONE, CAT], {0: "withheld"}, frozenset())
-
-
-def test_mills_reading_is_refused_before_anything_is_asked(sit: Any, talker: Any, letters: Any) -> None:
-    model = talker(says(WIDE))
-    with pytest.raises(SpecError, match=r"\.parser=mill reads letters"):
-        OpenWorld().predict(sit(model, [0], "open_world", get_model=lambda _: letters, parser="mill"))
-    assert model.how == []

@@ -237,8 +237,6 @@ def test_an_engine_is_given_the_schema(sit: Any, talker: Any, answer: str) -> No
             SpecError,
             r"does not ask for JSON: the answers to 2 images",
         ),
-        ({"parser": "mill"}, SpecError, r"closed_world\.parser=mill reads letters"),
-        ({"parser": "mill", "answer": "id"}, SpecError, r"closed_world\.parser=mill reads letters"),
     ],
 )
 def test_what_cannot_be_asked_is_refused_before_anything_is_asked(

@@ -82,6 +82,13 @@ def test_a_preset_of_a_part_names_the_splits_it_leaves_out_and_the_preset_of_the
     assert (preset.settings, whole.left_out, whole.whole) == (whole.settings, {}, "")
 
 
+def test_splits_outside_of_the_tables_are_left_out_of_protocols_without_a_list(tmp_path: Path) -> None:
+    path = tmp_path / "part.toml"
+    path.write_text('leave_out = ["pets/test"]\n[mcq]\nleave_out = ["toybox/sample"]\n[knn]\nleave_out = []\n')
+    left = {name: read_preset(str(path)).splits_left_out(name) for name in ("mcq", "knn", "posterior")}
+    assert left == {"mcq": ("toybox/sample",), "knn": (), "posterior": ("pets/test",)}
+
+
 def test_a_later_setting_replaces_an_included_one(tmp_path: Path) -> None:
     (tmp_path / "theirs.toml").write_text('[mcq]\nparser = "mill"\nnames = "mill"\n')
     path = tmp_path / "mine.toml"

@@ -6,7 +6,6 @@ from eyechart.errors import SpecError
 from eyechart.models.registry import capabilities
 from eyechart.models.spec import parse_spec
 from eyechart.oodbench.division.division_options import DETECTORS, EXISTENCE, THRESHOLD
-from eyechart.protocol.options import PARSER
 from eyechart.protocol.registry import get_protocol
 
 FILE = ("mine.json",)
@@ -40,11 +39,6 @@ def test_options_that_a_division_from_a_file_leaves_idle_are_named() -> None:
     idle = "which --eye-set=existence.threshold=0.01 and --eye-set=existence.hard_samples=own cannot change"
     assert get_protocol("existence").warnings(given).endswith(idle)
     assert get_protocol("existence").warnings({**given, "division": ("built", "mine")}) == ""
-
-
-def test_a_parser_of_letters_is_no_case_beside_others() -> None:
-    assert variants("existence", parser=PARSER.parse_values("all", "")) == [*("", "parser=strict", "parser=authors")]
-    assert variants("progression", parser=("mill",)) == ["parser=mill"]  # which says why it cannot be
 
 
 def test_a_distribution_is_a_case_with_a_reference_alone() -> None:

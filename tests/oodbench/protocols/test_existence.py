@@ -125,12 +125,6 @@ def test_answers_are_read_as_was_chosen(pair_world: Any, reading: str, wanted: l
     assert found.variant["parser_version"] == ("compat 1" if reading == "authors" else "yes_no 3")
 
 
-def test_mills_letters_are_refused_before_anybody_is_asked(pair_world: Any) -> None:
-    with pytest.raises(SpecError, match=r"The parser 'mill' reads letters.*Use lenient, strict, authors"):
-        Existence().predict(pair_world.sit(pair_world.talker(), parser="mill"))
-    assert not pair_world.store.exists()
-
-
 @pytest.mark.parametrize("side", ["existence", "existence_not"])
 @pytest.mark.parametrize("retry", [False, True])
 def test_an_error_in_one_question_leaves_the_pair_out(pair_world: Any, side: str, retry: bool) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.errors import SpecError
 from eyechart.models.types import Answer
 from eyechart.oodbench.answers.yes_no_answers import PROMPTS, Query, ask_queries
 from eyechart.oodbench.division.case_division import load_division
@@ -95,11 +94,6 @@ def test_answers_are_read_as_was_chosen(couples_world: Any, reading: str, count:
     found = Progression().predict(couples_world.sit(model, "progression", parser=reading))
     assert ({*found.counting.tolist()}, {*found.existence.tolist(), *found.logic.tolist()}) == ({count}, {yes})
     assert found.variant["parser_version"] == ("compat 1" if reading == "authors" else "yes_no 3, number 3")
-
-
-def test_mills_letters_are_refused(couples_world: Any) -> None:
-    with pytest.raises(SpecError, match="The parser 'mill' reads letters"):
-        Progression().predict(couples_world.sit(couples_world.talker(), "progression", parser="mill"))
 
 
 @pytest.mark.parametrize("stage", ["existence", "progression_counting", "progression_logic"])

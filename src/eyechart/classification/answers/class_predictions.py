@@ -47,6 +47,8 @@ class TextPredictions:
     none. `out_of_prompt` has the kind of each answer that is not in the list, "" for others; it is None if the prompt
     has no list. `is_mapped`: these answers were mapped to classes later. `requests` and `positions` (n,) are the
     request of each image and its position there, -1 if it is in none. `details` are further columns.
+    `ranked` (n, ranks) are the classes of answers with several names, the best first, whose first one is that of
+    `classes`; -1 for a name that is no class.
     `log_probabilities` (n,) are those of whole responses, NaN for an error, None if there are none; `cost` is USD.
     """
 
@@ -61,6 +63,7 @@ class TextPredictions:
     details: Mapping[str, Sequence[str]] | None = None
     log_probabilities: Float64s | None = None
     cost: float | None = None
+    ranked: Ints | None = None
 
     @property
     def n_requests(self) -> int:
@@ -69,15 +72,16 @@ class TextPredictions:
 
     def columns(self) -> dict[str, Sequence[str]]:
         """Return the text columns of the sample table."""
-        blank = ("",) * len(self.completions)
+        scores = () if self.log_probabilities is None else self.log_probabilities.tolist()
+        likely = ["" if np.isnan(score) else f"{score:.6g}" for score in scores]
         return {
             "response": self.completions,
             "strict_top1": [str(index) if index >= 0 else "" for index in self.strict_classes.tolist()],
-            "out_of_prompt": self.out_of_prompt or blank,
+            "out_of_prompt": self.out_of_prompt or ("",) * len(self.completions),
             "request": [str(index) if index >= 0 else "" for index in self.requests.tolist()],
             "position": [str(index + 1) if index >= 0 else "" for index in self.positions.tolist()],
             **(self.details or {}),
-            **({} if self.log_probabilities is None else {"log_probability": format_numbers(self.log_probabilities)}),
+            **({} if self.log_probabilities is None else {"log_probability": likely}),
         }
 
 
@@ -262,8 +266,9 @@ class ClassPredictions(Classification):
     def top(self) -> Ints:
         """The five best classes of each row (n, 5), best first, -1 for none."""
         if self.texts is not None and self.best is None:
+            ranked = self.texts.classes[:, None] if self.texts.ranked is None else self.texts.ranked[:, :TOP]
             top = BestClasses.fill(len(self.keys)).classes
-            top[:, 0] = np.where(self.answered, self.texts.classes, -1)
+            top[:, : ranked.shape[1]] = np.where(self.answered[:, None], ranked, -1)
             return top
         read = self.answered & ~self.mask(self.unparsed)
         return np.where(read[:, None], self.best_classes.classes, -1)
@@ -277,15 +282,15 @@ class ClassPredictions(Classification):
     def has_top5(self) -> bool:
         """Whether there are five ranked classes, or several ranked answers about five classes or more."""
         most = self.ranks.max(initial=0)
-        return bool(most == TOP or (self.best is not None and most > 1 and self.targets.classes >= TOP))
+        return bool(most == TOP or (most > 1 and not self.scores.shape[1] and self.targets.classes >= TOP))
 
     def rank_notes(self) -> Iterator[str]:
         """Yield what a reader of `acc5` needs to know of ranked answers that are fewer than five."""
         named = self.ranks[self.ranks > 0]
-        fewer = int((named < TOP).sum()) if self.best is not None else 0
+        fewer = 0 if self.scores.shape[1] else int((named < TOP).sum())
         if fewer and self.has_top5:
             yield f"{fewer:,} of {len(named):,} answers have fewer than five ranks: acc5 counts those that are there."
-        elif fewer and named.max() == 1 and self.targets.classes >= TOP:
+        elif fewer and self.texts is None and named.max() == 1 and self.targets.classes >= TOP:
             yield f"{fewer:,} of {len(named):,} answers name one class: acc5 needs several ranked classes."
 
     @cached_property
@@ -482,11 +487,6 @@ def _label_columns(scored: ScoredLabels) -> Iterator[Column]:
     yield join_texts(scored.labels.labels, str, ";")
     yield scored.finest_categories
     yield format_outcomes(scored.correct)
-
-
-def format_numbers(values: Float64s) -> list[str]:
-    """Return numbers as text with 6 digits, and "" for NaN."""
-    return ["" if np.isnan(value) else f"{value:.6g}" for value in values]
 
 
 def _recall_rows(scored: Iterable[ScoredLabels], classes: int) -> Rows:

@@ -179,7 +179,7 @@ class ParsedAnswer:
 
 def uses_schema(context: Context) -> bool:
     """Return whether the engine enforces a schema. Raises ModelError if the model cannot."""
-    enforced = context.options["structured_output"] == "enforced"
+    enforced = context.options.get("structured_output") == "enforced"
     if enforced and not context.generator.structured:
         if context.generator.thinks:
             raise ModelError(
@@ -195,12 +195,11 @@ def uses_schema(context: Context) -> bool:
 
 
 def build_requests(context: Context, prompt: Prompt, text: str, epoch: int = 0) -> list[TextRequest]:
-    """Return the requests for all images of a split. Raises SpecError for options that cannot be combined."""
+    """Return the requests for all images of a split, by the options of requests that the protocol has.
+
+    Raises SpecError for options that cannot be combined.
+    """
     options, dataset = context.options, context.dataset
-    if options["parser"] == "mill":
-        raise SpecError(
-            f"{context.flag('parser')} reads letters, and here the answer is a name. Use lenient or authors."
-        )
     by_schema = uses_schema(context)
     if context.images_per_request > 1 and not (prompt.format == "json" or by_schema):
         raise SpecError(
@@ -208,16 +207,15 @@ def build_requests(context: Context, prompt: Prompt, text: str, epoch: int = 0) 
             f"cannot be separated. Use {context.flag('images_per_request', '1')}, or a prompt that asks for JSON by "
             'key and has format = "json" in its file.'
         )
+    order = options.get("image_order", "random")
     try:
-        batches = make_batches(
-            dataset.keys, context.labels, context.images_per_request, options["image_order"], context.runner.seed
-        )
+        batches = make_batches(dataset.keys, context.labels, context.images_per_request, order, context.runner.seed)
     except ValueError as error:
         raise SpecError(f"{context.flag('images_per_request')}: {error}") from error
     schemas = {size: _answer_schema(size) if by_schema else None for size in {*map(len, batches)}}
     return [
         TextRequest(
-            request_parts(text, rows, options["prompt_order"]),
+            request_parts(text, rows, options.get("prompt_order", "image-first")),
             context.token_limit(TOKENS_AROUND + TOKENS_AN_IMAGE * len(rows)),
             schemas[len(rows)],
             epoch,

@@ -17,6 +17,7 @@ from eyechart.classification.metrics.class_estimates import label_agreement, mea
 from eyechart.classification.protocols.distractors import Neighbours, hard_distractors
 from eyechart.classification.protocols.text_options import (
     DISTRACTORS,
+    LETTER_PARSER,
     REDRAWN_EPOCHS,
     SETTING,
     SHORT,
@@ -31,7 +32,7 @@ from eyechart.parsers.truncation import read_complete_letter
 from eyechart.protocol.ask import ask
 from eyechart.protocol.base import Example, Protocol
 from eyechart.protocol.context import Context
-from eyechart.protocol.options import MAX_TOKENS, PARSER, PROMPT, OptionValues
+from eyechart.protocol.options import MAX_TOKENS, PROMPT, OptionValues
 from eyechart.protocol.prompts import Prompt, get_prompt
 
 LETTERS = ascii_uppercase
@@ -224,7 +225,7 @@ class MillMCQ(Protocol[ClassPredictions]):
     source = "Mill's ImageNet page"
     requires = ("generator",)
     replays = "mcq"
-    options = (PARSER, MAX_TOKENS)
+    options = (LETTER_PARSER, MAX_TOKENS)
     benchmarks = ("imagenet", "toybox", "*")
     metrics = (top1, strict_top1, mean_per_class_recall, label_agreement)
 
@@ -319,7 +320,7 @@ class MultipleChoice(Protocol[EpochPredictions]):
     order = 4
     source = "arXiv 2603.06578, Table 19"
     requires = ("generator",)
-    options = (SETTING, REDRAWN_EPOCHS, DISTRACTORS, TEXT_ENCODER, PROMPT, PARSER, MAX_TOKENS)
+    options = (SETTING, REDRAWN_EPOCHS, DISTRACTORS, TEXT_ENCODER, PROMPT, LETTER_PARSER, MAX_TOKENS)
     benchmarks = ("imagenet", "toybox", "*")
     metrics = (top1,)
 

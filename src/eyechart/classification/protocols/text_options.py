@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from eyechart.data.labels.class_names import load_templates
 from eyechart.models.registry import find_backend
 from eyechart.models.spec import parse_spec
-from eyechart.protocol.options import MAX_TOKENS, PARSER, PROMPT, Option, OptionValues
+from eyechart.protocol.options import MAX_TOKENS, PROMPT, Option, OptionValues, parser_option
 
 
 def _check_model(value: str, _: str | None) -> None:
@@ -88,17 +88,14 @@ DISTRACTORS = Option(
     "own",
     check=_check_distractors,
 )
-REQUEST_OPTIONS = (IMAGES_PER_REQUEST, IMAGE_ORDER, PROMPT_ORDER, PROMPT, STRUCTURED_OUTPUT, PARSER, MAX_TOKENS)
+NAME_PARSER, LETTER_PARSER = parser_option("authors"), parser_option("authors", "mill")
+REQUEST_OPTIONS = (IMAGES_PER_REQUEST, IMAGE_ORDER, PROMPT_ORDER, PROMPT, STRUCTURED_OUTPUT, NAME_PARSER, MAX_TOKENS)
 MAPPED = (TEXT_ENCODER, MAPPING, TEXT_TEMPLATES)
 
 
 def is_valid(options: OptionValues) -> bool:
-    """Return whether the options can be combined.
-
-    `answer=constrained` needs one image per request, and `parser=mill` reads letters only.
-    """
-    alone = options.get("answer") != "constrained" or options.get("images_per_request") == "1"
-    return alone and (options.get("parser") != "mill" or "structured_output" not in options)
+    """Return whether the options can be combined: `answer=constrained` needs one image per request."""
+    return options.get("answer") != "constrained" or options.get("images_per_request") == "1"
 
 
 def unused_options(options: OptionValues, *, replayed: bool) -> set[str]:

@@ -8,7 +8,8 @@
 
 Each table is a protocol. Its keys are options of the protocol, and those of `SUITE`: class names, templates and limit,
 as in `--eye-names`, `--eye-templates` and `--eye-limit`, for this protocol alone, and `leave_out`, a list of splits as
-BENCHMARK/SPLIT that the protocol is not run on. `include` lists presets whose settings come first; a later setting
+BENCHMARK/SPLIT that the protocol is not run on; `leave_out` outside of the tables is about every protocol that has no
+such list. `include` lists presets whose settings come first; a later setting
 replaces an earlier one. `whole` names the preset that runs what this one leaves out, which the terminal then prints.
 The table `[model]` has options of models, such as `dtype = "bfloat16"`. They hold for each model of the session whose
 backend has the option and whose specification does not set it, and are not taken from included presets.
@@ -44,7 +45,8 @@ GROUP = "eyechart.presets"
 class Preset:
     """Settings of protocol options, options of the suite by protocol, and a sentence: the comment in the first line.
 
-    `left_out` are the splits that a protocol is not run on, and `whole` is the preset that runs them, too.
+    `left_out` are the splits that a protocol is not run on, under "" those of every other protocol, and `whole` is the
+    preset that runs them, too.
     `model_options` are options of every model whose backend has them. `source` is the publication whose settings these
     are, as tables name it; "" if there is none.
     """
@@ -56,6 +58,10 @@ class Preset:
     whole: str = ""
     model_options: Mapping[str, str] = field(default_factory=dict)
     source: str = ""
+
+    def splits_left_out(self, protocol: str) -> tuple[str, ...]:
+        """Return the splits that a protocol is not run on."""
+        return self.left_out.get(protocol, self.left_out.get("", ()))
 
 
 @cache
@@ -90,7 +96,9 @@ def read_preset(name_or_path: str) -> Preset:
             suite.setdefault(protocol, {})[option] = value
     settings = [OptionSetting(*key, value) for key, value in values.items() if key[1] not in (*SUITE, LEAVE_OUT)]
     left_out = {
-        protocol: tuple(value.split(",")) for (protocol, option), value in values.items() if option == LEAVE_OUT
+        protocol: tuple(filter(None, value.split(",")))
+        for (protocol, option), value in values.items()
+        if option == LEAVE_OUT
     }
     own = _parse_file(path)
     model_options = {option: str(value) for option, value in own.get(MODEL, {}).items()}
@@ -123,6 +131,8 @@ def _read_values(path: Path, including: tuple[Path, ...]) -> Iterator[tuple[str,
         _find_preset(whole, path.parent)
     tables.pop(MODEL, None)
     tables.pop(SOURCE, None)
+    if LEAVE_OUT in tables:
+        tables[""] = {LEAVE_OUT: tables.pop(LEAVE_OUT)}
     for protocol, options in tables.items():
         for option, value in options.items():
             values = ",".join(map(str, value)) if isinstance(value, list) else str(value)
@@ -149,16 +159,17 @@ def _parse_file(path: Path) -> dict[str, Any]:
     if not isinstance(tables.get(SOURCE, ""), str):
         raise SpecError(f"The preset {path} has source = {tables[SOURCE]!r}. Expected the name of a publication.")
     for name, value in tables.items():
-        if name not in (INCLUDE, WHOLE, SOURCE) and not isinstance(value, dict):
+        if name not in (INCLUDE, WHOLE, SOURCE, LEAVE_OUT) and not isinstance(value, dict):
             raise SpecError(f"The preset {path} has '{name}' outside of a table. Put it into [PROTOCOL].")
     return tables
 
 
 def _check_splits(path: Path, protocol: str, value: Any) -> None:
     """Raise SpecError for what is no list of BENCHMARK/SPLIT."""
+    where = f"[{protocol}]" if protocol else "it"
     if not isinstance(value, list) or not all(isinstance(name, str) and SPLIT.fullmatch(name) for name in value):
         raise SpecError(
-            f"The preset {path}: [{protocol}] has {LEAVE_OUT} = {value!r}. Expected a list of splits, such as "
+            f"The preset {path}: {where} has {LEAVE_OUT} = {value!r}. Expected a list of splits, such as "
             '["toybox/sample"].'
         )
 

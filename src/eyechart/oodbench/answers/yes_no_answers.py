@@ -10,7 +10,7 @@ from pathlib import Path
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.index.sample_keys import CsvLine, FindClass, class_finder, match_images, read_lines
-from eyechart.errors import ModelError, SpecError
+from eyechart.errors import ModelError
 from eyechart.inference.requests.text_requests import TextRequest
 from eyechart.inference.store.responses import Response, Responses
 from eyechart.parsers import compat, number, yes_no
@@ -29,7 +29,6 @@ PROMPTS = (
     *("progression_counting", "progression_logic"),
 )
 TOKENS, TOKENS_COT = 64, 1024
-PARSERS = ("lenient", "strict", "authors")
 KEY_COLUMNS, ANSWER_COLUMNS = ("key", "category", "question"), ("response", "answer")
 EXPECTED = (
     "Expected a csv with the columns key, category, question (positive or negative) and answer, such as the csv of "
@@ -96,16 +95,6 @@ def build_requests(context: Context, queries: Sequence[Query]) -> list[TextReque
         text = prompt.fill(**{slot: values[slot] for slot in prompt.slots})
         requests.append(TextRequest((query.row, text), limit))
     return requests
-
-
-def check_parser(parser: str) -> str:
-    """Return a parser's name; raise SpecError for one that parses neither yes and no nor numbers."""
-    if parser not in PARSERS:
-        raise SpecError(
-            f"The parser '{parser}' reads letters, but the answers to this question are yes, no or a number. "
-            f"Use {', '.join(PARSERS)}."
-        )
-    return parser
 
 
 def parse_yes_no(text: str, parser: str) -> bool | None:

@@ -5,7 +5,7 @@ from eyechart.data.splits.open_split import list_splits, unknown_split_message
 from eyechart.errors import DataError
 from eyechart.models.registry import find_backend
 from eyechart.models.spec import parse_spec, split_outside_brackets
-from eyechart.protocol.options import MAX_TOKENS, PARSER, Option, OptionValues, RequestedValues, flag
+from eyechart.protocol.options import MAX_TOKENS, Option, OptionValues, RequestedValues, flag, parser_option
 
 
 def _check_detectors(value: str, _: str | None) -> None:
@@ -65,9 +65,10 @@ REASONING = Option("reasoning", "form of the question: direct, or cot (chain of 
 REFERENCE = Option(
     "reference", "split whose pairs are compared with, such as oodbench/coco-train", "none", check=_check_reference
 )
+YES_NO_PARSER = parser_option("authors")
 DIVIDED = (DIVISION, DETECTORS, DETECTOR_TEMPLATES, THRESHOLD, MAX_PAIRS)
 IN_A_DIVISION = (*DIVIDED[1:], ABSENT_CATEGORIES, HARD_SAMPLES)  # a file of a division has chosen these
-EXISTENCE = (*DIVIDED, ABSENT_CATEGORIES, HARD_SAMPLES, DIVISION_SCOPE, REASONING, PARSER, MAX_TOKENS)
+EXISTENCE = (*DIVIDED, ABSENT_CATEGORIES, HARD_SAMPLES, DIVISION_SCOPE, REASONING, YES_NO_PARSER, MAX_TOKENS)
 
 
 def unused(options: OptionValues) -> set[str]:

@@ -11,7 +11,6 @@ from eyechart.oodbench.answers.yes_no_answers import (
     PROMPT_NAMES,
     Query,
     ask_queries,
-    check_parser,
     existence_prompts,
     parse_yes_no,
     parser_versions,
@@ -53,13 +52,9 @@ class Existence(Protocol[ExistencePredictions]):
         """Return a warning if given options have no effect because the division is read from a file."""
         return warnings(self.name, requested)
 
-    def is_valid(self, options: OptionValues) -> bool:
-        """Return whether a combination of options is valid: Mill's scorer parses letters only."""
-        return options["parser"] != "mill"
-
     def predict(self, context: Context) -> ExistencePredictions:
         """Send the questions set by set, so that each set is timed, and parse the answers."""
-        parser = check_parser(context.options["parser"])
+        parser = context.options["parser"]
         division = load_division(context)
         chosen = indices_by_set(division, _selected_pairs(division, context.options["division_scope"]))
         results = {name: _ask_pairs(context, division, of) for name, of in chosen.items()}

@@ -12,14 +12,13 @@ from eyechart.oodbench.answers.pair_predictions import ProgressionPredictions
 from eyechart.oodbench.answers.yes_no_answers import (
     Query,
     ask_queries,
-    check_parser,
     parse_count,
     parser_versions,
     timing,
 )
 from eyechart.oodbench.data.annotation import Annotation
 from eyechart.oodbench.division.case_division import load_division
-from eyechart.oodbench.division.division_options import DIVIDED, unused, warnings
+from eyechart.oodbench.division.division_options import DIVIDED, YES_NO_PARSER, unused, warnings
 from eyechart.oodbench.division.flags import draw_sample
 from eyechart.oodbench.division.pairs import SETS, Division, require_annotation
 from eyechart.oodbench.metrics.pair_estimates import stage_accuracies
@@ -33,7 +32,7 @@ from eyechart.oodbench.protocols.existence import (
 )
 from eyechart.protocol.base import Example, Protocol
 from eyechart.protocol.context import Context
-from eyechart.protocol.options import MAX_TOKENS, PARSER, OptionValues, RequestedValues
+from eyechart.protocol.options import MAX_TOKENS, OptionValues, RequestedValues
 from eyechart.protocol.prompts import Prompt, get_prompt
 from eyechart.statistics.yes_no import MISSING, UNPARSED
 
@@ -107,7 +106,7 @@ class Progression(Protocol[ProgressionPredictions]):
     prompt_kinds = ("existence", "counting", "logic")
     source = "arXiv 2602.18094"
     requires = ("generator",)
-    options = (*DIVIDED, PARSER, MAX_TOKENS)
+    options = (*DIVIDED, YES_NO_PARSER, MAX_TOKENS)
     benchmarks = ("oodbench",)
     metrics = (stage_accuracies,)
 
@@ -119,13 +118,9 @@ class Progression(Protocol[ProgressionPredictions]):
         """Return a warning if given options have no effect because the division is read from a file."""
         return warnings(self.name, requested)
 
-    def is_valid(self, options: OptionValues) -> bool:
-        """Return whether a combination of options is valid: Mill's scorer parses letters only."""
-        return options["parser"] != "mill"
-
     def predict(self, context: Context) -> ProgressionPredictions:
         """Send the questions set by set, so that each set is timed, and parse the answers."""
-        parser = check_parser(context.options["parser"])
+        parser = context.options["parser"]
         division, notation = load_division(context), require_annotation(context.dataset)
         chosen = {
             name: _draw_samples(context, division, notation, name, indices)
