@@ -2,15 +2,19 @@
 
     python tools/golden.py compare                 # exit status 1, and a list of differences, if a value changed
     python tools/golden.py write                   # write what differs into the golden files; prints it
+    python tools/golden.py write -k closed_world   # of this protocol alone
 
 Run it in the repository root, in the environment of the tests (`pip install -e .[test]`). Both commands run the main
 job (`pytest`), the sessions of `sessions.toml` in its store, and the tests in TESTS, which make runs of their own. Each
 run is read through its records.json, the files that this names, the command line of the reports, and the key files of
-the store; nothing is imported from eyechart, so that modules, classes and functions may be renamed freely.
+the store; nothing in it is imported from eyechart, so that modules, classes and functions may be renamed freely.
 
 - `--main DIR` and `--store DIR`: read this run (a folder with records.json) and its store; do not run the main job
 - `--only main,sessions,tests`: these parts alone, in a fraction of the time. `--only main` with `--main` takes seconds
+- `-k PROTOCOL`: records and samples of the main job of this protocol alone; tables and keys are of all its cases
 - `--work DIR`: where sessions write; with an earlier one's folder, what it asked is not asked again
+
+`write` also writes the golden texts of prompts (`golden_prompts.py`) and docs/options.md (`option_tables.py`).
 
 Golden files, in tests/golden/migration:
 - `main/records.json`: each case's record, metrics by name, labels, subset, level and prompt; of the sessions compressed
@@ -64,8 +68,11 @@ from golden_compare import (
     read_golden,
     write_golden,
 )
+from golden_prompts import write_prompts
+from option_tables import PAGE, write_page
 
 from eyechart.cli import main as run_command
+from eyechart.protocol.registry import protocol_targets
 from eyechart.results.shared_samples import read_keys as read_sample_keys
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -274,26 +281,47 @@ def collect(chosen: argparse.Namespace, work: Path) -> Iterator[tuple[str, Any]]
         yield from run_tests(work / "tests")
 
 
+def with_cases_of(protocol: str, before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
+    """Return a golden file's cases, those of a protocol as they are now and the others as they were.
+
+    >>> with_cases_of("mcq", {"a/b mcq": 1, "a/b posterior": 2}, {"a/b mcq": 3, "a/b posterior": 4})
+    {'a/b posterior': 2, 'a/b mcq': 3}
+    """
+    is_its = re.compile(rf".* {protocol}").fullmatch
+    return {
+        **{name: value for name, value in before.items() if not is_its(name)},
+        **{name: value for name, value in now.items() if is_its(name)},
+    }
+
+
 def main() -> int:
     """Compare or write."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("command", choices=("compare", "write"))
     parser.add_argument("--main", type=Path, metavar="DIR", help="the main job's run, which is then not made")
     parser.add_argument("--store", type=Path, metavar="DIR", help="the store of --main")
-    parser.add_argument("--only", type=lambda text: text.split(","), default=PARTS, metavar="PART,PART",
-                        help=f"of {', '.join(PARTS)} (default: all)")  # fmt: skip
+    parser.add_argument("-k", dest="protocol", choices=sorted(protocol_targets()), metavar="PROTOCOL",
+                        help="cases of the main job of this protocol alone")  # fmt: skip
+    parser.add_argument("--only", type=lambda text: text.split(","), metavar="PART,PART",
+                        help=f"of {', '.join(PARTS)} (default: all; main with -k)")  # fmt: skip
     parser.add_argument("--work", type=Path, metavar="DIR", help="where sessions write (default: a temporary folder)")
     chosen = parser.parse_args()
     if bool(chosen.main) != bool(chosen.store):
         parser.error("--main and --store go together")
+    chosen.only = chosen.only or (PARTS[:1] if chosen.protocol else PARTS)
     with tempfile.TemporaryDirectory() as temporary:
         now = json.loads(json.dumps(dict(collect(chosen, (chosen.work or Path(temporary)).resolve()))))
+    for file in ("main/records.json", "main/samples.json.gz"):
+        if chosen.protocol and file in now:
+            now[file] = with_cases_of(chosen.protocol, read_golden(file), now[file])
     differences = [change for file, value in now.items() for change in find_differences(file, read_golden(file), value)]
     print(describe(differences) or f"{len(now)} golden files are equal.")
     if chosen.command == "compare":
         return bool(differences)
     for file, value in now.items():
         write_golden(file, keep_equal(file, read_golden(file), value))
+    write_prompts(chosen.protocol or "")
+    PAGE.write_text(write_page(), encoding="utf-8")
     return 0
 
 

@@ -1,55 +1,29 @@
 """Prompts are data: what they ask is what is published, and nothing else gets in."""
 
 import re
-from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from golden_prompts import FOLDER, render
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.classification.answers.image_batches import closed_world_prompt, format_class_list
-from eyechart.classification.protocols.multiple_choice import AnswerOptions, draw_mill_options
+from eyechart.classification.answers.image_batches import closed_world_prompt
 from eyechart.errors import DataError
 from eyechart.protocol.prompts import Prompt, _known_slots, get_prompt, prompt_names
 from eyechart.protocol.registry import get_protocol, list_protocols
 from toybox.questions import WORDINGS
 
-GOLDEN = Path(__file__).parents[1] / "golden/prompts"
-NAMES = (
-    "tench",
-    "goldfish",
-    "tights for gymnastics, a one-piece leotard, or a sport jersey",
-    "{class_list}",
-    "missile",
-)
-TEN = tuple(f"class {number}" for number in range(10))
-
-
-def rendered(name: str) -> str:
-    """The prompt as a model meets it, made by the protocols' own means."""
-    found = get_prompt(name)
-    choices = (
-        draw_mill_options("s0", 3, 10).to_text(TEN)
-        if name == "mill_mcq"
-        else AnswerOptions((2, 0, 4, 1), (0,)).to_text(NAMES)
-    )
-    listed = format_class_list(NAMES, "id" if "_id" in name else "name")
-    pair = {"category": NAMES[3], "other": NAMES[1]}
-    text = {"said": 'A "gull": {said}\nof some kind.', "reason_list": "image quality, {said}"}
-    values: Mapping[str, str] = {"class_list": listed, "dynamic_choices": choices, **pair, **text}
-    return found.fill(**{slot: values[slot] for slot in found.slots})
-
 
 @pytest.mark.parametrize("name", prompt_names())
 def test_a_prompt_is_rendered_as_kept(name: str) -> None:
-    kept = GOLDEN / f"{name}.txt"
-    assert rendered(name) == kept.read_text(encoding="utf-8"), f"{kept} keeps another text than {name}.toml gives"
+    kept = FOLDER / f"{name}.txt"
+    assert render(name) == kept.read_text(encoding="utf-8"), f"{kept} keeps another text than {name}.toml gives"
 
 
 def test_every_kept_prompt_is_one_of_the_packaged() -> None:
-    assert sorted(path.stem for path in GOLDEN.glob("*.txt")) == list(prompt_names())
+    assert sorted(path.stem for path in FOLDER.glob("*.txt")) == list(prompt_names())
 
 
 @pytest.mark.parametrize("name", prompt_names())
