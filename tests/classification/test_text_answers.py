@@ -47,5 +47,7 @@ def test_an_image_without_an_answer_has_no_rank(context: Any) -> None:
 
 
 def test_answers_of_one_name_have_one_number(context: Any) -> None:
-    assert values(collect(context, {0: (0,), 1: (2,)})) == {"acc1": 0.25}
+    predictions = collect(context, {0: (0,), 1: (2,)})
+    assert values(predictions) == {"acc1": 0.25}
+    assert [*predictions.rank_notes()] == ["2 of 2 answers name one class: acc5 needs several ranked classes."]
     assert values(collect(context, {})) == {"acc1": 0.0}

@@ -47,8 +47,7 @@ class TextPredictions:
     none. `out_of_prompt` has the kind of each answer that is not in the list, "" for others; it is None if the prompt
     has no list. `is_mapped`: these answers were mapped to classes later. `requests` and `positions` (n,) are the
     request of each image and its position there, -1 if it is in none. `details` are further columns.
-    `ranked` (n, ranks) are the classes of answers with several names, the best first, whose first one is that of
-    `classes`; -1 for a name that is no class.
+    `ranked` (n, ranks) are the classes of answers that rank several names, -1 for a name that is no class.
     `log_probabilities` (n,) are those of whole responses, NaN for an error, None if there are none; `cost` is USD.
     """
 
@@ -287,10 +286,11 @@ class ClassPredictions(Classification):
     def rank_notes(self) -> Iterator[str]:
         """Yield what a reader of `acc5` needs to know of ranked answers that are fewer than five."""
         named = self.ranks[self.ranks > 0]
-        fewer = 0 if self.scores.shape[1] else int((named < TOP).sum())
+        ranks_answers = self.best is not None or (self.texts is not None and self.texts.ranked is not None)
+        fewer = int((named < TOP).sum()) if ranks_answers else 0
         if fewer and self.has_top5:
             yield f"{fewer:,} of {len(named):,} answers have fewer than five ranks: acc5 counts those that are there."
-        elif fewer and self.texts is None and named.max() == 1 and self.targets.classes >= TOP:
+        elif fewer and named.max() == 1 and self.targets.classes >= TOP:
             yield f"{fewer:,} of {len(named):,} answers name one class: acc5 needs several ranked classes."
 
     @cached_property
