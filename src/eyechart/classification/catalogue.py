@@ -4,6 +4,7 @@ from eyechart.classification.tables import (
     agreement_tables,
     category_tables,
     class_ablations,
+    memory,
     multiple_choice_tables,
     out_of_prompt_tables,
     published_tables,
@@ -33,6 +34,7 @@ TABLES = (
     class_ablations.ENCODER_TABLE,
     multiple_choice_tables.SETTING_TABLE,
     ANNOTATION_OUTCOMES,
+    memory.MEMORY,
 )
 FIGURES = (category_tables.LABEL_CHANGES, OUTCOME_PIES, agreement_tables.AGREEMENTS)
 OVERVIEW = (  # T7 is a part of T19

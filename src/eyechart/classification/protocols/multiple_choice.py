@@ -18,6 +18,7 @@ from eyechart.classification.protocols.distractors import Neighbours, hard_distr
 from eyechart.classification.protocols.text_options import (
     DISTRACTORS,
     LETTER_PARSER,
+    REDRAW,
     REDRAWN_EPOCHS,
     SETTING,
     SHORT,
@@ -97,11 +98,14 @@ SETTINGS: Mapping[str, _DistractorSetting] = {
 CLOSED_WORLD = "ImGT + 999"  # the eighth row of Table 19, without letters: see closed_world
 
 
-def draw_mill_options(key: str, label: int, classes: int, count: int = 10, seed: int = 42) -> AnswerOptions:
+def draw_mill_options(
+    key: str, label: int, classes: int, count: int = 10, seed: int = 42, redraw: int = 0
+) -> AnswerOptions:
     """Return Mill's options: the label and `count` - 1 other classes, shuffled.
 
-    `key` is the sample's key, `label` its class in 0..classes-1. Raises ValueError for another label, and for more
-    options than there are classes or letters.
+    `key` is the sample's key, `label` its class in 0..classes-1. `redraw` is 0 for the published draw, else the number
+    of another draw of the same kind. Raises ValueError for another label, and for more options than there are classes
+    or letters.
 
     Source: Mill, imagenet_mcq, with the same random draws.
 
@@ -109,7 +113,7 @@ def draw_mill_options(key: str, label: int, classes: int, count: int = 10, seed:
     AnswerOptions(classes=(0, 225, 747, 921, 110, 857, 237, 868, 125, 54), correct=(0,))
     """
     _check(count, classes, [label])
-    random = Random(f"{seed}|imagenet_mcq|{key}")
+    random = Random(f"{seed}|imagenet_mcq|{key}" + (f"|{redraw}" if redraw else ""))
     drawn = [*random.sample([other for other in range(classes) if other != label], count - 1), label]
     random.shuffle(drawn)
     return AnswerOptions(tuple(drawn), (label,))
@@ -225,7 +229,7 @@ class MillMCQ(Protocol[ClassPredictions]):
     source = "Mill's ImageNet page"
     requires = ("generator",)
     replays = "mcq"
-    options = (LETTER_PARSER, MAX_TOKENS)
+    options = (LETTER_PARSER, MAX_TOKENS, REDRAW)
     benchmarks = ("imagenet", "toybox", "*")
     metrics = (top1, strict_top1, mean_per_class_recall, label_agreement)
 
@@ -236,9 +240,10 @@ class MillMCQ(Protocol[ClassPredictions]):
     def predict(self, context: Context) -> ClassPredictions:
         """Draw the options of every image and request a letter."""
         count, classes = min(MILL_COUNT, context.dataset.classes), context.dataset.classes
+        redraw = int(context.options["redraw"])
         with _name_split_in_errors(context):
             drawn = {
-                row: draw_mill_options(context.dataset.keys[row], label, classes, count, context.runner.seed)
+                row: draw_mill_options(context.dataset.keys[row], label, classes, count, context.runner.seed, redraw)
                 for row, label in enumerate(context.labels)
                 if label >= 0
             }
@@ -277,6 +282,8 @@ def _ask_for_letters(context: Context, drawn: Mapping[int, AnswerOptions], promp
         "options": [";".join(map(str, drawn[row].classes)) if row in drawn else "" for row in range(collector.size)]
     }
     variant = context.variant(prompt, parser_version(context.options["parser"]))
+    if variant.get(REDRAW.name) == REDRAW.default:
+        del variant[REDRAW.name]  # the published draw is the protocol itself
     return collector.to_predictions(context, responses.usage, variant, details=details)
 
 

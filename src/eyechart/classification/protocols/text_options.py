@@ -81,6 +81,12 @@ SETTING = Option(
     "original+random",
     tuple(SHORT),
 )
+REDRAW = Option(
+    "redraw",
+    "number of the draw of the options and their order; 0 is the published one, others test memory",
+    "0",
+    least=0,
+)
 REDRAWN_EPOCHS = Option("epochs", "how often each question is asked, each time with newly drawn options", "31", least=1)
 DISTRACTORS = Option(
     "distractors",
@@ -108,6 +114,7 @@ def unused_options(options: OptionValues, *, replayed: bool) -> set[str]:
         "max_tokens": likeliest or replayed,
         "structured_output": likeliest or replayed,
         "epochs": likeliest or replayed,
+        "redraw": replayed,  # the letters of a file are those of the published draw
         "prompt_order": replayed,  # how a model is asked, which a file is not
         "mapping": likeliest,
         "text_encoder": likeliest or included or hardness in ("random", "confusion"),
