@@ -282,8 +282,6 @@ def _ask_for_letters(context: Context, drawn: Mapping[int, AnswerOptions], promp
         "options": [";".join(map(str, drawn[row].classes)) if row in drawn else "" for row in range(collector.size)]
     }
     variant = context.variant(prompt, parser_version(context.options["parser"]))
-    if variant.get(REDRAW.name) == REDRAW.default:
-        del variant[REDRAW.name]  # the published draw is the protocol itself
     return collector.to_predictions(context, responses.usage, variant, details=details)
 
 
