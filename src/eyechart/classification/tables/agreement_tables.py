@@ -1,6 +1,6 @@
 """Agreement of models, Figure 9 of arXiv 2603.06578: Spearman of per-class recall, phi of correctness."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from textwrap import fill
 from typing import TYPE_CHECKING, Literal
@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from eyechart.classification.tables.best_variant import best_variants
-from eyechart.classification.tables.class_pages import check_same_images, label_outcomes, single_labels
+from eyechart.classification.tables.class_pages import PAPER, check_same_images, label_outcomes, single_labels
 from eyechart.reports.figures.charts import CustomFigure
 from eyechart.reports.figures.panels import create_panels, format_counts, text_width, wrap_name
 from eyechart.reports.runs import Runs
@@ -91,7 +91,7 @@ def _agreement_notes(page: Page) -> Iterator[str]:
 AGREEMENT = TableDefinition(
     name="agreement",
     alias="F9",
-    source="arXiv 2603.06578, Figure 9",
+    source=PAPER,
     summary="Agreement of every two models and the original labels: Spearman of recall per class, phi of correctness.",
     pages=_agreement_pages,
     needs=(
@@ -105,13 +105,12 @@ AGREEMENT = TableDefinition(
     columns=("value",),
     heads={"model": ""},
     formats={"value": CORRELATION},
-    notes=_agreement_notes,
+    notes=(_agreement_notes,),
 )
 
 
-def _draw_agreements(runs: Runs, labels: str | None) -> "Figure":
+def _draw_agreements(pages: Sequence[Page]) -> "Figure":
     """Draw both matrices side by side, one row of panels for each split and label set."""
-    pages = AGREEMENT.get_pages(runs, labels)
     sizes = [len(page.cases) for page in pages[::2]]
     name_width = text_width([wrap_name(name) for page in pages for name in page.names["model"]], NAMES)
     heights = [CELL * size + name_width + 0.8 for size in sizes]

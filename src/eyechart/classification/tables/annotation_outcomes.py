@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from eyechart.classification.tables.class_pages import symbol_of
+from eyechart.classification.tables.class_pages import PAPER, symbol_of
 from eyechart.errors import ReportError
 from eyechart.files.folders import report_folder
 from eyechart.reports.annotation.answer_files import (
@@ -192,7 +192,7 @@ def _unanswered_notes(answer_files: Sequence[AnswerFile]) -> Iterator[str]:
 ANNOTATION_OUTCOMES = TableDefinition(
     name="annotation-outcomes",
     alias="F7",
-    source="arXiv 2603.06578, Figure 7",
+    source=PAPER,
     summary="How often annotators preferred the class of the model, the label, both or neither, on disputed images.",
     pages=_sheet_pages,
     needs="needs the answers to a sheet of disputed images",

@@ -1,6 +1,5 @@
 """Accuracy by label category: Tables 2 and 4 and Figure 3 of arXiv 2603.06578."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from eyechart.classification.tables.class_pages import (
     CATEGORIES,
     CATEGORY_NOTE,
     INTERVALS,
+    PAPER,
     coverage_note,
     in_category,
     label_samples,
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 BEFORE, CHANGED, BOTH = "before", "Δ", "both"
-PAPER = "arXiv 2603.06578"
 NEEDS = "compares a second label set with the original labels, over answers from all classes"
 COMMAND = "pytest -k imagenet --eye-labels=ReaL=FILE"
 
@@ -63,23 +62,10 @@ def _label_category_cells(page: Page) -> pd.DataFrame:
     return pd.concat(cells, ignore_index=True)
 
 
-def _label_category_columns(page: Page) -> tuple[str, ...]:
-    """Return the columns of the table: both accuracies, the change, each category, and under both."""
-    return page.reference, "A", CHANGED, *CATEGORIES[1:], BOTH
-
-
-def _label_category_notes(page: Page) -> Iterator[str]:
-    """Yield the explanation of the table."""
-    yield f"{page.reference}: the labels of the data set. A to N: label categories of {page.labels}."
-    yield CATEGORY_NOTE
-    yield coverage_note((page.reference, page.labels))
-    yield INTERVALS + " Parentheses: rank, 1 for the highest; equal values share one."
-
-
 LABEL_CATEGORIES = TableDefinition(
     name="label-categories",
     alias="T4",
-    source=f"{PAPER}, Table 4",
+    source=PAPER,
     summary="Accuracy under the original labels and under new ones by label category, with ranks and the change.",
     pages=_family_pages,
     needs=NEEDS,
@@ -89,10 +75,15 @@ LABEL_CATEGORIES = TableDefinition(
     rows=(FAMILY, "Model", "Protocol"),
     sections=FAMILY,
     section_order=(LANGUAGE_MODELS, ENCODERS, CLASSIFIERS, REPLAYED),
-    columns=_label_category_columns,
+    columns=("{reference}", "A", CHANGED, *CATEGORIES[1:], BOTH),
     heads={BOTH: "{reference} ∩ {labels}"},
-    notes=_label_category_notes,
-    ranked=lambda page: (page.reference, *CATEGORIES[:-1]),
+    notes=(
+        "{reference}: the labels of the data set. A to N: label categories of {labels}.",
+        CATEGORY_NOTE,
+        coverage_note,
+        INTERVALS + " Parentheses: rank, 1 for the highest; equal values share one.",
+    ),
+    ranked=("{reference}", *CATEGORIES[:-1]),
 )
 
 
@@ -106,7 +97,6 @@ LABEL_CHANGE = replace(
     LABEL_CATEGORIES,
     name="label-change",
     alias="F3",
-    source=f"{PAPER}, Figure 3",
     summary="Accuracy under the original labels and under new ones, and the change.",
     pages=second_label_pages,
     rows=("Model", "Protocol"),
@@ -117,7 +107,7 @@ LABEL_CHANGE = replace(
     columns=(BEFORE, "after", CHANGED),
     heads={BEFORE: "{reference}", "after": "{labels}"},
     ranked=(),
-    notes=lambda page: (coverage_note((page.reference, page.labels)), INTERVALS),
+    notes=(coverage_note, INTERVALS),
 )
 
 
@@ -177,7 +167,7 @@ def _category_size_cells(page: Page) -> pd.DataFrame:
 CATEGORY_SIZES = TableDefinition(
     name="category-sizes",
     alias="T2",
-    source=f"{PAPER}, Table 2",
+    source=PAPER,
     summary="The number of images of each label category under every label set.",
     pages=_category_size_pages,
     needs="counts images by label category",

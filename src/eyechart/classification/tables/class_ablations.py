@@ -9,18 +9,18 @@ import pandas as pd
 
 from eyechart.classification.tables.best_variant import accuracy
 from eyechart.classification.tables.class_pages import (
-    COVERED_BY_BLOCK,
     DELTA,
     INTERVALS,
     LABELLED,
     OUT_OF_PROMPT_FORMATS,
+    PAPER,
     WILSON,
     accuracy_cells,
     accuracy_changes,
     accuracy_columns,
     as_counts,
+    block_coverage_note,
     cover_blocks,
-    coverage_note,
     label_samples,
     out_of_prompt,
     with_base,
@@ -34,7 +34,6 @@ from eyechart.results.frames import change, share
 NO_TEMPLATES, USUAL_TEMPLATES = "none", "80"  # templates; the published ones are marked by the dagger alone
 ORDERS = {"random": "Random", "same_class": "Same-Class"}
 RESPONSES = {"id": "ID", "name": "Class name"}
-PAPER = "arXiv 2603.06578"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +115,7 @@ class _Ablation:
         if self.protocol == "open_world":
             yield "†: class names and answers in templates, the mean of their embeddings."
         yield INTERVALS if self.changes else WILSON
-        yield f"{coverage_note((page.reference, page.labels))} {COVERED_BY_BLOCK}"
+        yield block_coverage_note(page)
 
     def define(
         self, alias: str, name: str, subject: str, summary: str, command: str, limit: str = ""
@@ -125,7 +124,7 @@ class _Ablation:
         return TableDefinition(
             name=name,
             alias=alias,
-            source=f"{PAPER}, Table {alias[1:]}",
+            source=PAPER,
             summary=summary,
             pages=self.pages,
             needs=f"compares {subject} of one model, all else equal",
@@ -135,7 +134,7 @@ class _Ablation:
             cells=self.cells,
             rows=("Model", self.head),
             columns=lambda page: [*self.columns(page)],
-            notes=self.notes,
+            notes=(self.notes,),
             formats=OUT_OF_PROMPT_FORMATS,
         )
 
@@ -263,7 +262,6 @@ POSITIONS = replace(
     name="positions-in-requests",
     alias="T13",
     limit="1/class",
-    source="arXiv 2603.06578, Table 13",
     summary="Accuracy of the same images in requests of several sizes, by their position in the largest requests.",
     pages=MIXED.pages,
     needs="compares images by their position in requests of several sizes, in random order",
@@ -271,10 +269,10 @@ POSITIONS = replace(
     cells=_position_cells,
     rows=("Model", POSITION, "Batch"),
     order=("block", "position", "row"),
-    columns=lambda page: [head for name in (page.reference, "A", "OOP") for head in (name, name + DELTA)],
-    notes=lambda page: (
+    columns=tuple(head for name in ("{reference}", "A", "OOP") for head in (name, name + DELTA)),
+    notes=(
         "Img Pos.: the position of an image in the largest requests; all rows of a position cover the same images.",
-        f"{coverage_note((page.reference, page.labels))} {COVERED_BY_BLOCK}",
+        block_coverage_note,
         "Batch: images per request. OOP: number of answers out of the prompt. Δ: change from the smallest requests.",
         INTERVALS,
     ),

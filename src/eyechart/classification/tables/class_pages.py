@@ -41,9 +41,9 @@ OUT_OF_PROMPT_FORMATS = {"OOP": NumberFormat(1, 0), "OOP Δ": NumberFormat(1, 0,
 CATEGORY_NOTE = (
     "S: one label; M: several; N: none. In S+ and M+ the original label is among them, in S- and M- it is not."
 )
+PAPER = "arXiv 2603.06578"
 WILSON = "Brackets: 95 % intervals, Wilson."
 INTERVALS = "Brackets: 95 % intervals, Wilson for shares, Bonett and Price for Δ, whose images are paired."
-COVERED_BY_BLOCK = "The rows of one model cover the images that all of them have an answer to."
 
 
 def second_label_pages(runs: Runs, labels: str | None) -> list[Page]:
@@ -256,8 +256,18 @@ def as_counts(cells: pd.DataFrame) -> pd.DataFrame:
     return cells.assign(**{name: cells[name] * cells["n"] for name in ("value", "low", "high")})
 
 
-def coverage_note(label_sets: Collection[str], columns: str = "All columns") -> str:
-    """Return the sentence that says which images the columns cover."""
+def coverage_note(page: Page) -> str:
+    """Return the sentence that says which images the columns of a page cover."""
+    return describe_coverage((page.reference, page.labels))
+
+
+def block_coverage_note(page: Page) -> str:
+    """Return the sentence that says which images the rows of a model cover; see `cover_blocks`."""
+    return f"{coverage_note(page)} The rows of one model cover the images that all of them have an answer to."
+
+
+def describe_coverage(label_sets: Collection[str], columns: str = "All columns") -> str:
+    """Return the sentence that says which images some columns cover."""
     names = [*dict.fromkeys(label_sets)]
     quantifier = "both" if len(names) == 2 else "all"
     if len(names) == 1:

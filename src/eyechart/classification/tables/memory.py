@@ -59,8 +59,7 @@ def _row(found: OneOption) -> Iterator[Mapping[str, Any]]:
 
 
 def _notes(page: Page) -> Iterator[str]:
-    """Yield the explanation, and how many images are left out."""
-    yield from NOTES
+    """Yield how many images are left out."""
     for found in _read(page):
         if found.missing:
             yield f"{found.name}: {count_of(found.missing, 'image')} left out that not every case answered."
@@ -77,5 +76,5 @@ MEMORY = TableDefinition(
     rows=("Model", "Protocol"),
     columns=COLUMNS,
     formats={"p": P_VALUE},
-    notes=_notes,
+    notes=(*NOTES, _notes),
 )

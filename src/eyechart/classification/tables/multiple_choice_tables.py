@@ -10,6 +10,7 @@ from eyechart.classification.protocols.multiple_choice import CLOSED_WORLD, SETT
 from eyechart.classification.protocols.text_options import SHORT
 from eyechart.classification.tables.best_variant import accuracy, non_default_flags
 from eyechart.classification.tables.class_pages import (
+    PAPER,
     SCORES,
     accuracy_cells,
     accuracy_columns,
@@ -25,7 +26,6 @@ from eyechart.reports.tables.render import NumberFormat
 from eyechart.reports.tables.selection import Page, create_page
 from eyechart.results.frames import share
 
-PAPER = "arXiv 2603.06578"
 MC, CW = "multiple_choice", "closed_world"
 REPEATED_ACC = "repeated_acc"
 COMPARED_OPTIONS = ("setting", "distractors", "text_encoder")
@@ -64,7 +64,7 @@ def _setting_pages(runs: Runs, labels: str | None, settings: Sequence[str], *, b
         closed_world_cases = [case for _, _, case in rows if case.record.protocol == CW]
         notes = (
             *_setting_notes(shown, benchmark, closed_world_cases, settings),
-            coverage_note((page.reference, label_set)),
+            coverage_note(page),
             *page.notes,
         )
         pages.append(replace(page, cases=tuple(names.pop("case")), names=names, notes=notes))
@@ -172,7 +172,7 @@ SETTING_TABLE = TableDefinition(
     name="multiple-choice",
     alias="T19",
     limit="1/class",
-    source=f"{PAPER}, Table 19",
+    source=PAPER,
     summary="Mean accuracy in multiple choice of every model by the source of the distractors.",
     pages=partial(_setting_pages, settings=ROWS),
     needs="compares settings of multiple choice",
@@ -187,7 +187,6 @@ BEST_MODEL_TABLE = replace(
     name="multiple-choice-of-the-best-model",
     alias="T7",
     limit="1/class",
-    source=f"{PAPER}, Table 7",
     summary="Mean accuracy in multiple choice of the model that is best in closed world.",
     pages=partial(_setting_pages, settings=WITHOUT_TEXT, best=True),
 )
@@ -227,7 +226,7 @@ REPEATED_TABLE = TableDefinition(
     name="repeated-evaluations",
     alias="T17",
     limit="1/class",
-    source=f"{PAPER}, Table 17",
+    source=PAPER,
     summary="Mean accuracy over evaluations of a closed world, and the mean number of answers out of the prompt.",
     pages=_repeated_pages,
     needs="shows how far repeated evaluations of a closed world differ",
@@ -236,10 +235,10 @@ REPEATED_TABLE = TableDefinition(
     cells=_repeated_cells,
     rows=("Model", "Batch"),
     columns=lambda page: (*accuracy_columns(page), "OOP"),
-    notes=lambda page: (
+    notes=(
         "OOP: mean number of answers out of the prompt per evaluation.",
         STUDENT,
-        coverage_note((page.reference, page.labels)),
+        coverage_note,
     ),
     formats={"OOP": NumberFormat(1, 2)},
 )

@@ -10,6 +10,7 @@ from eyechart.classification.tables.best_variant import prompt_options, select_b
 from eyechart.classification.tables.class_pages import (
     CATEGORIES,
     CATEGORY_NOTE,
+    PAPER,
     WILSON,
     check_same_images,
     closed_world_pages,
@@ -22,7 +23,6 @@ from eyechart.reports.tables.definition import TableDefinition
 from eyechart.reports.tables.selection import Page, create_page
 from eyechart.results.frames import with_wilson
 
-PAPER = "arXiv 2603.06578"
 PLUS = "closed_world_plus"
 PUBLISHED_NAMES = "kisel"  # the class names of the study
 KIND_NOTE = (
@@ -31,21 +31,16 @@ KIND_NOTE = (
 )
 
 
-def _rate_cells(page: Page) -> pd.DataFrame:
-    """Return the rate of answers out of the prompt by category."""
-    return share_by_category(out_of_prompt(page), "out_of_prompt")
-
-
 OUT_OF_PROMPT = TableDefinition(
     name="out-of-prompt",
     alias="T5",
-    source=f"{PAPER}, Table 5",
+    source=PAPER,
     summary="The rate of closed-world answers out of the prompt by label category.",
     pages=closed_world_pages,
     needs="needs closed-world answers",
     command="pytest -k closed_world",
     title="{page}: answers out of the prompt (%) on label categories, {labels}",
-    cells=_rate_cells,
+    cells=lambda page: share_by_category(out_of_prompt(page), "out_of_prompt"),
     rows=("Model",),
     columns=CATEGORIES,
     notes=(WILSON, CATEGORY_NOTE),
@@ -64,24 +59,21 @@ def _kind_cells(page: Page) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def _kind_notes(page: Page) -> Iterator[str]:
-    """Yield the explanation of the table, and how to make answers IN possible."""
-    yield KIND_NOTE
+def _name_notes(page: Page) -> Iterator[str]:
+    """Yield how to make answers IN possible."""
     if not any(case.option("names", "").startswith(PUBLISHED_NAMES) for case in page.cases):
         yield f"IN needs class names that differ from OpenAI's, as the published ones: --eye-names={PUBLISHED_NAMES}."
-    yield from (WILSON, CATEGORY_NOTE)
 
 
 OUT_OF_PROMPT_KINDS = replace(
     OUT_OF_PROMPT,
     name="out-of-prompt-kinds",
     alias="T16",
-    source=f"{PAPER}, Table 16",
     summary="What closed-world answers out of the prompt are: abstentions, other names, parts of names, wrong answers.",
     title="{page}: kinds of answers out of the prompt (%), {labels}",
     cells=_kind_cells,
     columns=(*KINDS_OUT_OF_PROMPT, "OOP"),
-    notes=_kind_notes,
+    notes=(KIND_NOTE, _name_notes, WILSON, CATEGORY_NOTE),
 )
 
 
@@ -139,23 +131,23 @@ def _counts_and_rates(rates: pd.DataFrame, head: str) -> list[pd.DataFrame]:
     ]
 
 
-def _mapped_notes(page: Page) -> Iterator[str]:
-    """Yield the explanation of the table."""
+def _empty_label_note(page: Page) -> str:
     rule = page.cases[0].empty_label_rules.get(page.labels) or "excluded"
-    yield "OOP: out of the prompt, % of the images with an answer. Mapped: to a right class in CW+, % of the former."
-    yield f"N needs no mapping: images without a label count as {rule} under {page.labels}, in A, too."
+    return f"N needs no mapping: images without a label count as {rule} under {page.labels}, in A, too."
 
 
 MAPPED = replace(
     OUT_OF_PROMPT,
     name="out-of-prompt-mapped",
     alias="T15",
-    source=f"{PAPER}, Table 15",
     summary="Closed-world answers out of the prompt by label category, and how many CW+ maps to a correct class.",
     pages=_mapped_pages,
     title="{page}: answers out of the prompt by label category, {labels}",
     cells=_mapped_cells,
     rows=("Model", "Category"),
     columns=("Images", "OOP #", "OOP %", "mapped #", "mapped %"),
-    notes=_mapped_notes,
+    notes=(
+        "OOP: out of the prompt, % of the images with an answer. Mapped: to a right class in CW+, % of the former.",
+        _empty_label_note,
+    ),
 )

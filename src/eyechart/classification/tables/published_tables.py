@@ -49,7 +49,7 @@ def _published_cells(page: Page) -> pd.DataFrame:
 
 PUBLISHED = TableDefinition(
     name="mill-imagenet",
-    source="Mill, ImageNet",
+    source="Mill",
     summary="Our top-1 accuracies on ImageNet next to reported ones.",
     pages=_imagenet_pages,
     needs="needs one answer an image about the benchmark imagenet",

@@ -1,7 +1,7 @@
 """Closed world, closed world with mapping and open world: Table 6 of arXiv 2603.06578."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 
@@ -13,14 +13,14 @@ from eyechart.classification.tables.best_variant import (
     select_best,
 )
 from eyechart.classification.tables.class_pages import (
-    COVERED_BY_BLOCK,
     DELTA,
     INTERVALS,
+    PAPER,
     accuracy_cells,
     accuracy_changes,
     accuracy_columns,
+    block_coverage_note,
     cover_blocks,
-    coverage_note,
     label_samples,
     with_base,
     with_blocks,
@@ -83,20 +83,15 @@ def _protocol_cells(page: Page) -> pd.DataFrame:
     return pd.concat([accuracy_cells(page, samples), changes], ignore_index=True)
 
 
-def _protocol_notes(page: Page) -> Iterator[str]:
-    """Yield the explanation of the table."""
+def _category_note(page: Page) -> str:
     categories = "" if page.labels == page.reference else f" A to M-: label categories of {page.labels}."
-    yield f"{page.reference}: the labels of the data set.{categories}"
-    yield "Δ: change from the CW row of the same model, with the same prompt settings, over the same images."
-    yield f"{coverage_note((page.reference, page.labels))} {COVERED_BY_BLOCK}"
-    yield "CW+ maps CW's answers out of the prompt to the nearest class; OW maps all of its answers."
-    yield INTERVALS
+    return f"{page.reference}: the labels of the data set.{categories}"
 
 
 CLOSED_AND_OPEN = TableDefinition(
     name="closed-and-open-world",
     alias="T6",
-    source="arXiv 2603.06578, Table 6",
+    source=PAPER,
     summary="Accuracy in closed world, closed world with mapping and open world by label category, with the changes.",
     pages=protocol_pages,
     needs="puts CW, CW+ and OW side by side",
@@ -105,5 +100,11 @@ CLOSED_AND_OPEN = TableDefinition(
     cells=_protocol_cells,
     rows=("Model", "Protocol"),
     columns=lambda page: [head for name in accuracy_columns(page) for head in (name, name + DELTA)],
-    notes=_protocol_notes,
+    notes=(
+        _category_note,
+        "Δ: change from the CW row of the same model, with the same prompt settings, over the same images.",
+        block_coverage_note,
+        "CW+ maps CW's answers out of the prompt to the nearest class; OW maps all of its answers.",
+        INTERVALS,
+    ),
 )

@@ -7,7 +7,8 @@ import pandas as pd
 
 from eyechart.classification.tables.class_pages import (
     INTERVALS,
-    coverage_note,
+    PAPER,
+    describe_coverage,
     label_outcomes,
     share_by_category,
     single_labels,
@@ -17,7 +18,6 @@ from eyechart.reports.tables.definition import TableDefinition
 from eyechart.reports.tables.selection import Page, create_page
 from eyechart.results.frames import change, share
 
-PAPER = "arXiv 2603.06578"
 NAME = "WeaselGT"
 # "domestic ferret" is the study's name for ImageNet's class 359, black-footed ferret.
 FAMILY = {356: "weasel", 357: "mink", 358: "polecat", 359: "domestic ferret"}
@@ -45,7 +45,7 @@ def _weasel_pages(runs: Runs, labels: str | None) -> list[Page]:
     return pages
 
 
-def other_labels(page: Page) -> list[str]:
+def _other_labels(page: Page) -> list[str]:
     """Return the label sets of the cases besides the original labels and those of the study."""
     names = dict.fromkeys(name for case in page.cases for name in case.labels)
     return [name for name in names if name not in (page.reference, page.labels)]
@@ -60,12 +60,12 @@ def _family_outcomes(page: Page, labels: str) -> pd.DataFrame:
     return outcomes.assign(family=included & outcomes["category"].notna())
 
 
-def accuracy_cells(page: Page) -> pd.DataFrame:
+def _accuracy_cells(page: Page) -> pd.DataFrame:
     """Return accuracies and changes over all images and over the family; each covers what its label sets all score."""
     before = label_outcomes(page, page.reference, ORIGINALS)
     every = [
         before.assign(column=page.reference),
-        *(label_outcomes(page, name, ORIGINALS).assign(column=name) for name in other_labels(page)),
+        *(label_outcomes(page, name, ORIGINALS).assign(column=name) for name in _other_labels(page)),
     ]
     outcomes = pd.concat(every, ignore_index=True)
     covered = outcomes["correct"].notna().groupby([outcomes["row"], outcomes["key"]]).transform("all")
@@ -93,39 +93,36 @@ def accuracy_cells(page: Page) -> pd.DataFrame:
     )
 
 
-def accuracy_columns(page: Page) -> Iterator[str]:
+def _accuracy_columns(page: Page) -> Iterator[str]:
     """Yield the columns: all images under every label set but the study's, and the family under two."""
     yield f"{page.reference} all"
     yield f"{page.reference} weasels"
-    for name in other_labels(page):
+    for name in _other_labels(page):
         yield f"{name} all"
         yield f"{name} all Δ"
     for column in ("weasels", "weasels Δ", "S+", "S-"):
         yield f"{page.labels} {column}"
 
 
-def _weasel_notes(page: Page) -> tuple[str, ...]:
-    """Return the explanation of both tables."""
-    return f"The row {page.reference} treats the original labels as predictions.", INTERVALS
-
-
+ORIGINALS_NOTE = "The row {reference} treats the original labels as predictions."
 WEASEL_ACCURACY = TableDefinition(
     name="weasel-accuracy",
     alias="T9",
-    source=f"{PAPER}, Table 9",
+    source=PAPER,
     summary="Accuracy on all images and on four similar classes under the original and new labels, with the changes.",
     pages=_weasel_pages,
     needs=f"needs images of the classes 356–359 under the label set '{NAME}', or the one of --labels",
     command=f"pytest -k imagenet/val --eye-data=ROOT --eye-labels={NAME}=FILE",
     title="{page}: weasel family, accuracy (%) under {reference} and {labels}",
-    cells=accuracy_cells,
+    cells=_accuracy_cells,
     rows=("Model", "Protocol"),
-    columns=lambda page: [*accuracy_columns(page)],
-    notes=lambda page: (
-        f"Weasels: images of the classes 356–359 that {page.labels} annotates.",
-        coverage_note((page.reference, *other_labels(page)), "Columns of all"),
-        coverage_note((page.reference, page.labels), "Columns of weasels"),
-        *_weasel_notes(page),
+    columns=lambda page: [*_accuracy_columns(page)],
+    notes=(
+        "Weasels: images of the classes 356–359 that {labels} annotates.",
+        lambda page: describe_coverage((page.reference, *_other_labels(page)), "Columns of all"),
+        lambda page: describe_coverage((page.reference, page.labels), "Columns of weasels"),
+        ORIGINALS_NOTE,
+        INTERVALS,
     ),
 )
 
@@ -148,15 +145,13 @@ WEASEL_RECALL = replace(
     WEASEL_ACCURACY,
     name="weasel-recall",
     alias="T10",
-    source=f"{PAPER}, Table 10",
     summary="Recall of each of four similar classes under the original and new labels, with the changes.",
     title="{page}: weasel family, recall (%) under {reference} and {labels}",
     cells=_recall_cells,
-    columns=lambda page: [
-        f"{kind} {column}" for kind in FAMILY.values() for column in (page.reference, page.labels, "Δ")
-    ],
-    notes=lambda page: (
+    columns=tuple(f"{kind} {column}" for kind in FAMILY.values() for column in ("{reference}", "{labels}", "Δ")),
+    notes=(
         "Domestic ferret is class 359. Each ground truth has its own images of a class: Δ has no paired interval.",
-        *_weasel_notes(page),
+        ORIGINALS_NOTE,
+        INTERVALS,
     ),
 )

@@ -32,7 +32,6 @@ from eyechart.reports.figures.panels import (
     text_width,
     wrap_name,
 )
-from eyechart.reports.runs import Runs
 from eyechart.reports.tables.render import one_line
 from eyechart.reports.tables.selection import Page
 
@@ -45,13 +44,9 @@ BAND, ROW, ACROSS = 0.45, 1.8, 11  # inches of a violin, of a row of histograms,
 TITLE = 56  # letters of a line above a panel of Figure 13
 
 
-def _draw_permutations(pool: Runs, labels: str | None) -> "Figure":
+def _draw_permutations(pages: Sequence[Page]) -> "Figure":
     """Draw a violin of the degradation under permutations per model, and the observed one with interval."""
-    rows = [
-        (page, name, keys)
-        for page in PERMUTATION.get_pages(pool, labels)
-        for name, keys in _group_by_set(page, comparable_rows(page)).items()
-    ]
+    rows = [(page, name, keys) for page in pages for name, keys in _group_by_set(page, comparable_rows(page)).items()]
     models = [[wrap_name(page.names["Model"][row]) for row, _ in keys] for page, _, keys in rows]
     heights = [BAND * len(keys) + 1.0 for *_, keys in rows]
     width = ACROSS + text_width((name for names in models for name in names), SMALLEST_FONT)
@@ -85,11 +80,11 @@ def _draw_violins(ax: "Axes", falls: Sequence[Degradation]) -> None:
     ax.tick_params(axis="x", labelsize=SMALLEST_FONT)
 
 
-def _draw_equivalences(pool: Runs, labels: str | None) -> "Figure":
+def _draw_equivalences(pages: Sequence[Page]) -> "Figure":
     """Draw the difference between a model's degradation and the references' mean, with the margins."""
     rows = [
         (page, name, key, results[key][1], count_answers(sets[key]))
-        for page in EQUIVALENCE.get_pages(pool, labels)
+        for page in pages
         for results, sets in ((equivalences(page), comparable_sets(page)),)
         for name, keys in _group_by_set(page, results).items()
         for key in keys
@@ -120,9 +115,8 @@ def _draw_difference(ax: "Axes", result: Equivalence) -> None:
     ax.tick_params(axis="x", labelsize=6)
 
 
-def _draw_detector_counts(runs: Runs, labels: str | None) -> "Figure":
+def _draw_detector_counts(pages: Sequence[Page]) -> "Figure":
     """Draw accuracy and F1 on OOD-H by number of detectors, one line per model."""
-    pages = DETECTOR_COUNTS.get_pages(runs, labels)
     names = [wrap_name(name) for page in pages for name in page.names["Model"]]
     figure, axes = create_panels([3.5] * len(pages), len(DRAWN), 10 + text_width(names, SMALLEST_FONT))
     for line, page in zip(axes, pages, strict=True):

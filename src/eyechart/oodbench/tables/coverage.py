@@ -27,10 +27,10 @@ def _coverage_pages(runs: Runs, _: str | None) -> list[Page]:
     for number, rows in enumerate(group_by_pairs((case,) for case in existence_cases(runs))):
         for (case,) in rows:
             groups.setdefault((number, pair_settings(case)), []).append(case)
-    return with_suffixes([create_page(cases) for cases in groups.values()])
+    return with_suffixes([_create_page(cases) for cases in groups.values()])
 
 
-def create_page(cases: Sequence[CaseRun]) -> Page:
+def _create_page(cases: Sequence[CaseRun]) -> Page:
     """Return the page of cases with the same pairs and settings."""
     case = cases[0]
     split = f"{case.record.benchmark}/{case.record.split}"
@@ -69,9 +69,7 @@ def _coverage_cells(page: Page) -> pd.DataFrame:
     return frame.astype({KIND: pd.CategoricalDtype([*SETS_SHOWN])})
 
 
-def _coverage_notes(page: Page) -> Iterator[str]:
-    """Yield the explanation of the table, with the number of pairs that are left out."""
-    yield from (MEANING, INTERVALS)
+def _unknown_pairs_note(page: Page) -> Iterator[str]:
     known = np.all([case.compute(_judge_ood_pairs)["known"] for case in page.cases], axis=0)
     if unknown := int((~known).sum()):
         yield count_of(
@@ -84,7 +82,7 @@ def _coverage_notes(page: Page) -> Iterator[str]:
 COVERAGE = TableDefinition(
     name="oodbench-coverage",
     alias="oodbench-F6",
-    source=f"{PAPER}, Figure 6",
+    source=PAPER,
     summary="The share of OODBench's pairs that models answer wrongly, model after model.",
     pages=_coverage_pages,
     needs="compares OODBench's pairs with those that models answer wrongly",
@@ -93,7 +91,7 @@ COVERAGE = TableDefinition(
     cells=_coverage_cells,
     rows=(KIND, "Model"),
     columns=(OWN, ADDITIONAL, COVERED),
-    notes=_coverage_notes,
+    notes=(MEANING, INTERVALS, _unknown_pairs_note),
     order=(KIND, "row"),
 )
 TABLES = (COVERAGE,)

@@ -139,7 +139,7 @@ def degradation_cells(page: Page) -> pd.DataFrame:
 
 DEGRADATION = TableDefinition(
     name="oodbench-degradation",
-    source=f"{PAPER}, Section B.2",
+    source=PAPER,
     summary="How far each measure falls from pairs in distribution to those out of it, with permutation tests.",
     pages=_degradation_pages,
     needs="shows how far models fall from ID to OOD",
@@ -182,7 +182,6 @@ PERMUTATION = replace(
     DEGRADATION,
     name="oodbench-permutation",
     alias="oodbench-F9",
-    source=f"{PAPER}, Figure 9",
     summary="How far each measure falls, and how far it falls under permutations of images between ID and OOD.",
     pages=pooled_degradation_pages,
     title="OODBench: permutation test of the fall, {page}",

@@ -17,12 +17,11 @@ from eyechart.oodbench.tables.pair_ablations import (
     COMMAND,
     THRESHOLDS,
     Series,
-    ablation_notes,
     ablation_pages,
     ablation_sets,
 )
 from eyechart.oodbench.tables.pair_frames import CONFUSION, page_pairs
-from eyechart.oodbench.tables.pair_pages import PAPER, TIME, time_note
+from eyechart.oodbench.tables.pair_pages import TIME, time_note
 from eyechart.protocol.options import SET as SET_OPTION
 from eyechart.reports.runs import CaseRun, model_name
 from eyechart.reports.tables.render import NumberFormat
@@ -156,7 +155,6 @@ OTHER_DETECTORS = replace(
     THRESHOLDS,
     name="oodbench-detectors",
     alias="oodbench-T9",
-    source=f"{PAPER}, Table 9",
     summary="How well a model recognises the categories that other detectors flag, with differences.",
     pages=ablation_pages(CHOICES, _group_by_count),
     needs="compares other detectors of one model, all else equal",
@@ -165,13 +163,12 @@ OTHER_DETECTORS = replace(
     cells=_detector_cells,
     rows=("Model", DETECTORS, SET),
     columns=(*COLUMNS, TIME),
-    notes=lambda page: (DELTA, *ablation_notes(page), time_note(page.cases)),
+    notes=(DELTA, *THRESHOLDS.notes, time_note),
 )
 DETECTOR_COUNTS = replace(
     THRESHOLDS,
     name="oodbench-detector-counts",
     alias="oodbench-F13",
-    source=f"{PAPER}, Figure 13",
     summary="How well a model recognises the categories that one, two or more detectors flag.",
     pages=ablation_pages(CHOICES, _longest_prefixes),
     needs="compares numbers of detectors of one model, all else equal",

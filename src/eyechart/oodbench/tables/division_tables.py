@@ -55,13 +55,13 @@ def _division_pages(runs: Runs, _: str | None = None, *, initial: bool) -> list[
     known = set()
     for case, split in _division_cases(runs):
         settings = (*map(case.option, DIVISION_OPTIONS), case.record.limit)
-        sizes = count_pairs(case.samples(COLUMNS, DIVISION), ["name", "set"], initial=initial)
+        sizes = _count_pairs(case.samples(COLUMNS, DIVISION), ["name", "set"], initial=initial)
         sizes = sizes[(sizes > 0) & (sizes.index.get_level_values("set") != HARD_SAMPLES)]
         key = (settings, split, frozenset(sizes.items()))
         if key not in known:
             groups.setdefault(settings, []).append((case, split))
         known.add(key)
-    return with_suffixes([create_page(cases, initial=initial) for cases in groups.values()])
+    return with_suffixes([_create_page(cases, initial=initial) for cases in groups.values()])
 
 
 def _division_cases(runs: Runs) -> Iterator[tuple[CaseRun, str]]:
@@ -85,7 +85,7 @@ def _count_detectors(case: CaseRun) -> int:
     return len(case.option("detectors").split("+"))
 
 
-def create_page(cases: Iterable[tuple[CaseRun, str]], *, initial: bool) -> Page:
+def _create_page(cases: Iterable[tuple[CaseRun, str]], *, initial: bool) -> Page:
     """Return the page of the divisions of one settings; its row -1 is for all data sets together."""
     ordered = sorted(cases, key=lambda item: published_order(item[0]))
     divided = [case for case, _ in ordered]
@@ -99,19 +99,20 @@ def create_page(cases: Iterable[tuple[CaseRun, str]], *, initial: bool) -> Page:
     )  # fmt: skip
 
 
-def count_pairs(pairs: pd.DataFrame, by: list[str], *, initial: bool) -> pd.Series:
+def _count_pairs(pairs: pd.DataFrame, by: list[str], *, initial: bool) -> pd.Series:
     """Return the number of pairs of each group, of the main benchmark or of the initial one."""
     counted = pairs["set"].notna() if initial else pairs["main"] == "1"
     return pairs.assign(pairs=counted.astype(int)).groupby(by)["pairs"].sum()
 
 
-def _set_sizes(page: Page, *, initial: bool) -> pd.DataFrame:
+def _set_sizes(page: Page) -> pd.DataFrame:
     """Return the numbers of pairs: `row`, `Category`, a column per set, and OOD.
 
     The total of all data sets comes first, then of each data set the total and its categories, those with most OOD
     pairs first. Hard samples have a column if there are any.
     """
-    sizes = count_pairs(page.samples(COLUMNS, DIVISION), ["row", "name", "set"], initial=initial).unstack(fill_value=0)
+    pairs = page.samples(COLUMNS, DIVISION)
+    sizes = _count_pairs(pairs, ["row", "name", "set"], initial=_is_initial(page)).unstack(fill_value=0)
     mined = [name for name in sizes if name == HARD_SAMPLES and sizes[name].any()]
     sizes = sizes.reindex(columns=[ID, *OOD_SETS, *mined], fill_value=0)
     sizes[OOD] = sizes[[*OOD_SETS]].sum(axis=1)
@@ -123,78 +124,67 @@ def _set_sizes(page: Page, *, initial: bool) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True).sort_values("row", kind="stable", ignore_index=True)
 
 
-def label_sets(names: Iterable[str], *, initial: bool) -> dict[str, str]:
+def _is_initial(page: Page) -> bool:
+    return page.context["benchmark"] == "initial"
+
+
+def _label_sets(names: Iterable[str], page: Page) -> dict[str, str]:
     """Return the printed name of each set in the main or the initial benchmark."""
-    return {name: f"{name}{INITIAL}" if initial and name in OOD_SETS else set_label(name) for name in names}
+    initial = OOD_SETS if _is_initial(page) else ()
+    return {name: f"{name}{INITIAL}" if name in initial else set_label(name) for name in names}
 
 
-def size_cells(page: Page, *, initial: bool) -> pd.DataFrame:
+def _size_cells(page: Page) -> pd.DataFrame:
     """Return the number of pairs by data set, category and set."""
-    sizes = _set_sizes(page, initial=initial)
-    return sizes.rename(columns=label_sets(sizes, initial=initial)).melt(
-        ["row", "Category"], var_name="column", value_name="count"
-    )
+    sizes = _set_sizes(page)
+    labels = _label_sets(sizes, page)
+    return sizes.rename(columns=labels).melt(["row", "Category"], var_name="column", value_name="count")
 
 
-def _size_columns(page: Page, *, initial: bool) -> list[str]:
+def _size_columns(page: Page) -> list[str]:
     """Return the sets and OOD."""
-    sizes = _set_sizes(page, initial=initial).drop(columns=["row", "Category"])
-    return [*label_sets(sizes, initial=initial).values()]
+    return [*_label_sets(_set_sizes(page).drop(columns=["row", "Category"]), page).values()]
 
 
 SET_SIZES = TableDefinition(
     name="oodbench-set-sizes",
     alias="oodbench-F2",
-    source=f"{PAPER}, Figure 2",
+    source=PAPER,
     summary="The number of pairs of each set of OODBench's main benchmark by data set and category.",
     pages=partial(_division_pages, initial=False),
     needs="shows how large the sets of a division are",
     command="pytest -k oodbench",
     title="{page}: sizes of the main benchmark's sets by category",
-    cells=partial(size_cells, initial=False),
+    cells=_size_cells,
     rows=("Data", "Category"),
-    columns=partial(_size_columns, initial=False),
+    columns=_size_columns,
     notes=("Numbers of image–category pairs; two opposite questions are asked about each pair.",),
 )
 INITIAL_SET_SIZES = replace(
     SET_SIZES,
     name="oodbench-initial-set-sizes",
     alias="oodbench-F8",
-    source=f"{PAPER}, Figure 8",
     summary="The number of pairs of each set of OODBench's initial benchmark, before downsampling.",
     pages=partial(_division_pages, initial=True),
     title="{page}: sizes of the initial benchmark's sets by category",
-    cells=partial(size_cells, initial=True),
-    columns=partial(_size_columns, initial=True),
 )
 TABLES = (SET_SIZES, INITIAL_SET_SIZES)
 
 
-def _draw_set_sizes(pool: Runs, _: str | None) -> "Figure":
-    """Draw the sizes of the sets of the main benchmark by category."""
-    return _category_figure(pool, SET_SIZES, initial=False)
-
-
-def _draw_initial_set_sizes(pool: Runs, _: str | None) -> "Figure":
-    """Draw the sizes of the sets of the initial benchmark by category."""
-    return _category_figure(pool, INITIAL_SET_SIZES, initial=True)
-
-
-def _category_figure(pool: Runs, table: TableDefinition, *, initial: bool) -> "Figure":
+def _draw_sizes(pages: Sequence[Page]) -> "Figure":
     """Return a figure with one panel of all data sets for each setting, then one panel of categories per data set."""
-    labels = label_sets(OOD_SETS, initial=initial)
-    panels = [panel for page in table.get_pages(pool) for panel in _category_panels(page, initial=initial)]
+    panels = [panel for page in pages for panel in _category_panels(page)]
     figure, axes = create_panels([BAR * len(bars) + 1 for _, _, bars in panels], 1, 8)
     titles = disambiguate_titles([title for title, *_ in panels], [cases for _, cases, _ in panels])
     for (ax,), title, (*_, bars) in zip(axes, titles, panels, strict=True):
-        _draw_stacked_bars(ax, bars, labels)
+        _draw_stacked_bars(ax, bars, _label_sets(OOD_SETS, pages[0]))
         set_title(ax, f"{title}: {bars[OOD].sum():,} pairs")
     return figure
 
 
-def _category_panels(page: Page, *, initial: bool) -> Iterator[tuple[str, Sequence[CaseRun], pd.DataFrame]]:
+def _category_panels(page: Page) -> Iterator[tuple[str, Sequence[CaseRun], pd.DataFrame]]:
     """Yield the title, the cases and the bars of each panel: the numbers of pairs by name of the bar."""
-    sizes, divided = _set_sizes(page, initial=initial), page.cases[0].option("detectors")
+    sizes, divided = _set_sizes(page), page.cases[0].option("detectors")
     totals = sizes["Category"] == ALL
     if len(page.cases) > 1:
         bars = sizes[totals & (sizes["row"] >= 0)]
@@ -255,13 +245,11 @@ COVERAGE_CHART = FigureDefinition(
     width=8,
 )
 FIGURES = (
-    CustomFigure(
-        table=SET_SIZES, summary="The sizes of the sets of the main benchmark by category.", make=_draw_set_sizes
-    ),
+    CustomFigure(table=SET_SIZES, summary="The sizes of the sets of the main benchmark by category.", make=_draw_sizes),
     COVERAGE_CHART,
     CustomFigure(
         table=INITIAL_SET_SIZES,
         summary="The sizes of the sets of the initial benchmark by category.",
-        make=_draw_initial_set_sizes,
+        make=_draw_sizes,
     ),
 )

@@ -12,6 +12,7 @@ from eyechart.oodbench.tables.pair_pages import (
     PAPER,
     SOURCES,
     TIME,
+    Pages,
     existence_cases,
     existence_page,
     group_by_pairs,
@@ -108,41 +109,39 @@ def with_chance(page: Page) -> Page:
     return replace(page, names=pd.concat([first, page.names]))
 
 
-def _with_rows(pages: Sequence[Page]) -> list[Page]:
-    """Return the pages of tables that name the parts of each model and begin with random answers."""
-    return [with_chance(_with_architectures(page)) for page in pages]
+def _pages(select: Pages) -> Pages:
+    """Return the selection of tables that name the parts of each model and begin with random answers."""
+    return lambda runs, labels: [with_chance(_with_architectures(page)) for page in select(runs, labels)]
 
 
-def pooled_cells(page: Page) -> pd.DataFrame:
+def _pooled_cells(page: Page) -> pd.DataFrame:
     """Return the measures and rates of each set of the main benchmark, after those of random answers."""
     pairs = page_pairs(page)
     pairs = pairs[~pairs["set"].isin(INITIAL_SETS)]
     return pd.concat([chance_cells(NUMBERS, EVERY_SET), set_cells(page, pairs, NUMBERS)], ignore_index=True)
 
 
-def _pooled_notes(page: Page) -> Iterator[str]:
-    """Yield the explanation of Table 1."""
-    yield f"The answers of {page.context['data']} are pooled: each data set is weighted by its Num."
-    yield from (MEANING, ARCHITECTURE_NOTE)
-
-
 POOLED = TableDefinition(
     name="oodbench-existence",
     alias="oodbench-T1",
-    source=f"{PAPER}, Table 1",
+    source=PAPER,
     summary="How well models recognise present and absent categories by set, all data sets pooled.",
-    pages=lambda runs, labels: _with_rows(pooled_pages(runs, labels)),
+    pages=_pages(pooled_pages),
     needs="shows how well models recognise present and absent categories",
     command=COMMAND,
     title="OODBench: existence (%), {page}",
-    cells=pooled_cells,
+    cells=_pooled_cells,
     rows=("Model", IMAGE_ENCODER, LANGUAGE_MODEL, SET),
     columns=NUMBERS,
-    notes=_pooled_notes,
+    notes=(
+        "The answers of {data} are pooled: each data set is weighted by its Num.",
+        MEANING,
+        ARCHITECTURE_NOTE,
+    ),
 )
 
 
-def source_cells(page: Page) -> pd.DataFrame:
+def _source_cells(page: Page) -> pd.DataFrame:
     """Return the measures and rates of each set and its time, after those of random answers."""
     cells = set_cells(page, page_pairs(page), NUMBERS)
     return pd.concat([chance_cells(NUMBERS, EVERY_SET), cells, time_cells(page, cells)], ignore_index=True)
@@ -163,29 +162,25 @@ def _set_duration(page: Page, row: int, name: str) -> str | None:
     return set_time(case, name.removesuffix(INITIAL))
 
 
-def _source_notes(page: Page) -> Iterator[str]:
-    """Yield the explanation of the tables of one data set."""
+def _initial_note(page: Page) -> Iterator[str]:
     if any(case.option("division_scope") == "initial" for case in page.cases):
         yield APOSTROPHE
-    yield time_note(page.cases)
-    yield from (MEANING, ARCHITECTURE_NOTE)
 
 
-def source_table(number: int, source: str) -> TableDefinition:
+def _source_table(number: int, source: str) -> TableDefinition:
     """Return the table of a data set: main and initial benchmark and the time."""
     return replace(
         POOLED,
         name=f"oodbench-existence-{source.casefold()}",
         alias=f"oodbench-T{number}",
-        source=f"{PAPER}, Table {number}",
         summary=f"How well models recognise present and absent categories of {source} by set, and the time.",
-        pages=lambda runs, labels: _with_rows(source_pages(source)(runs, labels)),
+        pages=_pages(source_pages(source)),
         needs=f"shows the existence measures on {source}",
         command=f"{COMMAND}{BOTH}, where ROOT holds {source}",
         title=f"{{page}}: {source}, existence (%)",
-        cells=source_cells,
+        cells=_source_cells,
         columns=(*NUMBERS, TIME),
-        notes=_source_notes,
+        notes=(_initial_note, time_note, MEANING, ARCHITECTURE_NOTE),
     )
 
 
@@ -218,7 +213,6 @@ SCALES = replace(
     POOLED,
     name="oodbench-scales",
     alias="oodbench-T18",
-    source=f"{PAPER}, Table 18",
     summary="How well several models recognise categories out of distribution, data set by data set.",
     pages=_scale_pages,
     needs="compares models of several scales on the same pairs without chain of thought",
@@ -230,4 +224,4 @@ SCALES = replace(
     notes=(MEANING,),
     sections="Data",
 )
-TABLES = (POOLED, *(source_table(number, source) for number, source in enumerate(SOURCES.values(), 10)), SCALES)
+TABLES = (POOLED, *(_source_table(number, source) for number, source in enumerate(SOURCES.values(), 10)), SCALES)

@@ -1,6 +1,6 @@
 """Comparison of hard samples with OOD pairs: Table 8 and Figure 11 of arXiv 2602.18094."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -35,6 +35,9 @@ SETS = (ID, OOD_H, HARD_SAMPLES)
 FALL, P = "ID − Accuracy", "p"
 DELTAS = {HARD_SAMPLES: "ID − Hard", OOD_H: "ID − OOD-H"}
 DELTA_STYLE = NumberFormat(100, 2, signed=True)
+FALL_FORMATS = {
+    f"{head}{suffix}": style for head in DELTAS.values() for suffix, style in (("", DELTA_STYLE), (" p", FRACTION))
+}
 COMMAND = 'pytest -k "oodbench and existence" --eye-set=existence.hard_samples=own'
 SHUFFLED = "p: how often sets of shuffled images fall as far, one-sided, with its Monte Carlo interval."
 COLOURS = {HARD_SAMPLES: "tab:blue", OOD_H: "tab:red"}
@@ -97,17 +100,14 @@ def _hard_sample_cells(page: Page) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def _hard_sample_notes(page: Page) -> Iterator[str]:
-    """Yield the explanation of Table 8."""
-    yield BOOTSTRAP.format("images with all their pairs")
-    yield f"Num: answers. {SHUFFLED}"
-    yield from dict.fromkeys(f"Hard samples: {case.option('hard_samples')}." for case in page.cases)
+def _source_notes(page: Page) -> Iterable[str]:
+    return dict.fromkeys(f"Hard samples: {case.option('hard_samples')}." for case in page.cases)
 
 
 HARD = TableDefinition(
     name="oodbench-hard-samples",
     alias="oodbench-T8",
-    source=f"{PAPER}, Table 8",
+    source=PAPER,
     summary="How well models recognise categories in distribution, out of distribution, and in hard samples.",
     pages=lambda runs, labels: [*map(with_chance, hard_sample_pages(runs, labels))],
     needs="compares hard samples with pairs out of distribution",
@@ -116,7 +116,7 @@ HARD = TableDefinition(
     cells=_hard_sample_cells,
     rows=("Model", SET),
     columns=("Num", *HEADS.values(), FALL, P),
-    notes=_hard_sample_notes,
+    notes=(BOOTSTRAP.format("images with all their pairs"), f"Num: answers. {SHUFFLED}", _source_notes),
     formats={FALL: DELTA_STYLE, P: FRACTION},
 )
 
@@ -136,7 +136,7 @@ def _hard_sample_degradation(case: CaseRun) -> float:
     return metric.value or 0.0 if metric else 0.0
 
 
-def degradation_cells(page: Page) -> pd.DataFrame:
+def _degradation_cells(page: Page) -> pd.DataFrame:
     """Return the degradation of accuracy from ID to hard samples and to OOD-H, with p-values."""
     columns = {
         f"{head}{suffix}": {"labels": OODBENCH, "subset": name, "metric": metric}
@@ -153,30 +153,28 @@ def _fit_degradation(page: Page, cells: pd.DataFrame, column: str) -> _Trend | N
     return _fit_trend(falls.to_list())
 
 
-def _degradation_notes(page: Page) -> Iterator[str]:
-    """Yield the trends and the explanation of Figure 11."""
-    cells = degradation_cells(page)
+def _trend_notes(page: Page) -> Iterator[str]:
+    cells = _degradation_cells(page)
     trends = {head: _fit_degradation(page, cells, head) for head in DELTAS.values()}
     yield from (f"Trend of {head}, x = 1 for the first model: {curve}." for head, curve in trends.items() if curve)
-    yield BOOTSTRAP.format("images with all their pairs")
-    yield f"n: answers to both sets. {SHUFFLED}"
 
 
 HARD_DEGRADATION = replace(
     HARD,
     name="oodbench-hard-sample-degradation",
     alias="oodbench-F11",
-    source=f"{PAPER}, Figure 11",
     summary="How far accuracy falls from pairs in distribution to hard samples and to OOD-H, with the trends.",
     pages=_sorted_pages,
     title="{page}: falls of accuracy from ID (percentage points)",
-    cells=degradation_cells,
+    cells=_degradation_cells,
     rows=("Model",),
-    columns=tuple(f"{head}{suffix}" for head in DELTAS.values() for suffix in ("", " p")),
-    notes=_degradation_notes,
-    formats={
-        f"{head}{suffix}": style for head in DELTAS.values() for suffix, style in (("", DELTA_STYLE), (" p", FRACTION))
-    },
+    columns=tuple(FALL_FORMATS),
+    notes=(
+        _trend_notes,
+        BOOTSTRAP.format("images with all their pairs"),
+        f"n: answers to both sets. {SHUFFLED}",
+    ),
+    formats=FALL_FORMATS,
 )
 TABLES = (HARD, HARD_DEGRADATION)
 

@@ -82,7 +82,7 @@ def _detector_pages(selected: Iterator[tuple[Page, int]]) -> list[Page]:
     return with_suffixes(pages)
 
 
-def histograms(page: Page, by: Sequence[str]) -> pd.DataFrame:
+def _histograms(page: Page, by: Sequence[str]) -> pd.DataFrame:
     """Return the bins of the values' distribution in each group: the columns `by`, `low`, `high` and `count`.
 
     The groups are in the order of the rows, of the categories (those with most present pairs first) and of the kinds
@@ -102,7 +102,7 @@ def histograms(page: Page, by: Sequence[str]) -> pd.DataFrame:
 
 def _quantile_cells(page: Page, by: Sequence[str]) -> pd.DataFrame:
     """Return the number of values and their quantiles with 95 % intervals, in each group."""
-    bins = histograms(page, by)
+    bins = _histograms(page, by)
     index, groups = bins.groupby([*by], observed=True).ngroup().to_numpy(), bins[[*by]].drop_duplicates()
     n = np.bincount(index, bins["count"]).astype(np.int64)
     q = np.array([*QUANTILES.values()])
@@ -147,7 +147,7 @@ def _order_statistic_shares(n: Ints, q: Floats) -> tuple[Floats, Floats]:
 LOGITS = TableDefinition(
     name="oodbench-logits",
     alias="oodbench-F14",
-    source=f"{PAPER}, Figure 14",
+    source=PAPER,
     summary="Quantiles of each detector's logits and probabilities, of all categories together.",
     pages=_logit_pages,
     needs="shows the distributions of detectors' logits",
@@ -163,7 +163,6 @@ FIRST_DETECTOR = replace(
     LOGITS,
     name="oodbench-logits-by-category",
     alias="oodbench-F15",
-    source=f"{PAPER}, Figure 15",
     summary="Quantiles of the first detector's logits and probabilities by category.",
     pages=_first_detector_pages,
     title="{page}, logits and probabilities by category",
@@ -174,7 +173,6 @@ OTHER_DETECTORS = replace(
     FIRST_DETECTOR,
     name="oodbench-logits-of-other-detectors",
     alias="oodbench-F16",
-    source=f"{PAPER}, Figure 16",
     summary="Quantiles of the logits and probabilities of the second and further detectors by category.",
     pages=_other_detector_pages,
     needs="shows the logits of a second detector, which no case has",
@@ -182,13 +180,13 @@ OTHER_DETECTORS = replace(
 TABLES = (LOGITS, FIRST_DETECTOR, OTHER_DETECTORS)
 
 
-def _draw_logits(pool: Runs, labels: str | None) -> "Figure":
+def _draw_logits(pages: Sequence[Page]) -> "Figure":
     """Draw one row per detector with its logits and its purified probabilities."""
     rows = [
         (page, model, bins)
-        for page in LOGITS.get_pages(pool, labels)
+        for page in pages
         for model, (_, bins) in zip(
-            page.names["Detector"], histograms(page, ("row", "Values")).groupby("row"), strict=True
+            page.names["Detector"], _histograms(page, ("row", "Values")).groupby("row"), strict=True
         )
     ]
     figure, axes = create_panels([2.6] * len(rows), 2, 9)
@@ -212,22 +210,11 @@ def _draw_histogram(ax: "Axes", bins: pd.DataFrame, colour: str, label: str) -> 
         ax.bar(bins["low"], bins["count"] / n, widths, align="edge", color=colour, alpha=0.6, label=f"{label}, n={n:,}")
 
 
-def _draw_first_detector(pool: Runs, labels: str | None) -> "Figure":
-    """Draw the first detector's logits, one small panel per category."""
-    return _category_panels(FIRST_DETECTOR, pool, labels)
-
-
-def _draw_other_detectors(pool: Runs, labels: str | None) -> "Figure":
-    """Draw the second detector's logits, one small panel per category."""
-    return _category_panels(OTHER_DETECTORS, pool, labels)
-
-
-def _category_panels(table: TableDefinition, pool: Runs, labels: str | None) -> "Figure":
-    """Return a figure with one block of small panels per detector and data set."""
+def _draw_detectors(pages: Sequence[Page]) -> "Figure":
+    """Return a figure with one block of small panels, a panel per category, per detector and data set."""
     from matplotlib.figure import Figure
 
-    pages = table.get_pages(pool, labels)
-    blocks = [histograms(page, ("row", "Category", "Values")) for page in pages]
+    blocks = [_histograms(page, ("row", "Category", "Values")) for page in pages]
     rows = [ceil(min(bins["Category"].nunique(), MOST) / ACROSS) for bins in blocks]
     heights = [SMALL * count + TITLE + BOTTOM for count in rows]
     figure = Figure(figsize=(11, sum(heights)))
@@ -270,10 +257,6 @@ FIGURES = (
     CustomFigure(
         table=LOGITS, summary="The logits and the purified probabilities of each detector.", make=_draw_logits
     ),
-    CustomFigure(
-        table=FIRST_DETECTOR, summary="The logits of the first detector by category.", make=_draw_first_detector
-    ),
-    CustomFigure(
-        table=OTHER_DETECTORS, summary="The logits of the second detector by category.", make=_draw_other_detectors
-    ),
+    CustomFigure(table=FIRST_DETECTOR, summary="The logits of the first detector by category.", make=_draw_detectors),
+    CustomFigure(table=OTHER_DETECTORS, summary="The logits of the second detector by category.", make=_draw_detectors),
 )

@@ -60,7 +60,7 @@ def _distance_cells(page: Page) -> pd.DataFrame:
 SMALL = NumberFormat(10_000, 3)
 DISTANCES = TableDefinition(
     name="oodbench-mmd",
-    source=f"{PAPER}, Section B.1.4",
+    source=PAPER,
     summary="The distance (MMD²) of the OOD pairs of a split from those of a reference split, and its limit.",
     pages=_distance_pages,
     needs="compares the OOD pairs of two splits, such as COCO's validation and training images",

@@ -162,7 +162,7 @@ def _no_pages(*_: object) -> list[Page]:
 
 OVERLAP = TableDefinition(
     name="oodbench-population",
-    source=f"{PAPER}, Section B.1",
+    source=PAPER,
     summary="How many pairs of a division models were trained on, and to how many models they are out of distribution.",
     pages=_no_pages,
     needs="compares a division with what models were trained on, which runs do not record",

@@ -296,9 +296,9 @@ def division_page(group: ComparableCases) -> Page:
     )  # fmt: skip
 
 
-def time_note(cases: Sequence[CaseRun]) -> str:
+def time_note(page: Page) -> str:
     """Return a note about the column Time and the devices of the models."""
-    devices = {case.model: case.record.model.device for case in cases}
+    devices = {case.model: case.record.model.device for case in page.cases}
     used = "".join(f" {model} on {device}." for model, device in devices.items() if device)
     meaning = "Time: how long it took to ask, of the set that was asked first with a model's start"
     return f"{meaning}; kept: answers of an earlier run.{used}"

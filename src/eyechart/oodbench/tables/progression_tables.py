@@ -100,7 +100,7 @@ def share_cells(counts: pd.DataFrame) -> pd.DataFrame:
 POOLED = TableDefinition(
     name="oodbench-progression",
     alias="oodbench-T3",
-    source=f"{PAPER}, Table 3",
+    source=PAPER,
     summary="How far models come from recognising to counting and comparing, all data sets pooled.",
     pages=progression_pages,
     needs="shows how far models come from recognising to comparing",
@@ -131,7 +131,6 @@ def source_table(number: int, source: str) -> TableDefinition:
         POOLED,
         name=f"oodbench-progression-{source.casefold()}",
         alias=f"oodbench-T{number}",
-        source=f"{PAPER}, Table {number}",
         summary=f"How far models come from recognising to counting and comparing on {source}, and the time.",
         pages=settings_pages(PROGRESSION, source),
         needs=f"{POOLED.needs} on {source}",
@@ -140,7 +139,7 @@ def source_table(number: int, source: str) -> TableDefinition:
         cells=source_cells,
         rows=("Model", SET),
         columns=(*METRICS, TIME),
-        notes=lambda page: (*MEANING, time_note(page.cases)),
+        notes=(*MEANING, time_note),
     )
 
 

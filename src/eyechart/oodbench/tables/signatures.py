@@ -29,7 +29,7 @@ from eyechart.oodbench.tables.degradation_tables import (
 )
 from eyechart.oodbench.tables.existence_tables import COMMAND
 from eyechart.oodbench.tables.measure_columns import HEADS, MEANING, TIMES
-from eyechart.oodbench.tables.pair_pages import PAPER, pair_settings
+from eyechart.oodbench.tables.pair_pages import pair_settings
 from eyechart.reports.runs import Runs
 from eyechart.reports.tables.render import MISSING, PERCENT
 from eyechart.reports.tables.selection import Page
@@ -125,7 +125,6 @@ SIGNATURE = replace(
     PERMUTATION,
     name="oodbench-signature",
     alias="",
-    source=f"{PAPER}, Section B.2.2",
     summary="Whether each model falls as far as reference models do.",
     pages=_reference_pages,
     needs="compares models with reference models that were asked the same pairs in the same way",
@@ -133,7 +132,7 @@ SIGNATURE = replace(
     title="OODBench: behavioural signature, {page}",
     cells=_band_cells,
     columns=(DELTA, BAND_LOW, BAND_HIGH, LIES),
-    notes=lambda page: (FALL, BAND, *_reference_notes(page), MEANING),
+    notes=(FALL, BAND, _reference_notes, MEANING),
     formats=dict.fromkeys((DELTA, BAND_LOW, BAND_HIGH), DELTA_STYLE),
 )
 
@@ -175,12 +174,11 @@ EQUIVALENCE = replace(
     SIGNATURE,
     name="oodbench-equivalence",
     alias="oodbench-F10",
-    source=f"{PAPER}, Figure 10",
     summary="The test whether each model falls as far as the mean of reference models.",
     title="OODBench: equivalence of falls, {page}",
     cells=_equivalence_cells,
     columns=(DIFFERENCE, MARGIN, EQUIVALENT),
-    notes=lambda page: (ALIKE, *_reference_notes(page), MEANING),
+    notes=(ALIKE, _reference_notes, MEANING),
     formats={DIFFERENCE: DELTA_STYLE, MARGIN: PERCENT},
 )
 TABLES = (SIGNATURE, EQUIVALENCE)

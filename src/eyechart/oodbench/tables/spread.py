@@ -1,6 +1,6 @@
 """Compare degradations on OOD-H with those on hard samples: Figure 12 and Section C.1 of arXiv 2602.18094."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from textwrap import fill
@@ -19,7 +19,7 @@ from eyechart.oodbench.tables.pair_frames import CONFUSION, read_pairs
 from eyechart.oodbench.tables.pair_pages import PAPER
 from eyechart.reports.figures.charts import CustomFigure
 from eyechart.reports.figures.panels import create_panels, legend_above
-from eyechart.reports.runs import CaseRun, Runs
+from eyechart.reports.runs import CaseRun
 from eyechart.reports.tables.definition import TableDefinition
 from eyechart.reports.tables.render import FRACTION, PERCENT, NumberFormat, one_line
 from eyechart.reports.tables.selection import Page
@@ -205,16 +205,13 @@ def _overlap_shares(page: Page) -> Iterator[Evidence]:
         yield "5", label, {VALUE: {**share, "format": PERCENT}}
 
 
-def _evidence_notes(page: Page) -> Iterator[str]:
-    """Yield the explanation of the five comparisons."""
+def _resampling_note(page: Page) -> str:
     n = len(_hard_sample_numbers(page.cases[0]))
     how = "with replacement" if n <= SIZE else "without replacement"
-    yield "1: do falls (ID − set, accuracy) vary more between models on hard samples? One-sided F-test."
-    yield "2: do the same models fall? Two-sided; brackets: 95 % intervals by Fisher's transformation; n: models."
-    yield (f"3 and 4: OOD-H against a baseline of {TIMES:,} times {min(n, SIZE):,} of {n:,} hard samples, {how}.")
-    yield "Baseline: its median and its 5 % and 95 % quantiles; p: of the left tail, with its Monte Carlo interval."
-    yield "A variance is in squared percentage points."
-    yield "5: hard samples that are in OOD-H before downsampling; brackets: 95 % intervals, Wilson over images."
+    return f"3 and 4: OOD-H against a baseline of {TIMES:,} times {min(n, SIZE):,} of {n:,} hard samples, {how}."
+
+
+def _own_note(page: Page) -> Iterator[str]:
     if page.cases[0].option("hard_samples") == "own":
         yield OWN
 
@@ -222,7 +219,7 @@ def _evidence_notes(page: Page) -> Iterator[str]:
 EVIDENCE_TABLE = TableDefinition(
     name="oodbench-hard-sample-evidence",
     alias="oodbench-F12",
-    source=f"{PAPER}, Figure 12 and Section C.1",
+    source=PAPER,
     summary="Whether models fall on OOD-H as they do on hard samples: variance, correlation, resampling and overlap.",
     pages=partial(hard_sample_pages, models=2),
     needs="compares hard samples with pairs out of distribution, in 2 models or more",
@@ -231,15 +228,22 @@ EVIDENCE_TABLE = TableDefinition(
     cells=_evidence_cells,
     rows=(EVIDENCE, STATISTIC),
     columns=(VALUE, BASELINE, P),
-    notes=_evidence_notes,
+    notes=(
+        "1: do falls (ID − set, accuracy) vary more between models on hard samples? One-sided F-test.",
+        "2: do the same models fall? Two-sided; brackets: 95 % intervals by Fisher's transformation; n: models.",
+        _resampling_note,
+        "Baseline: its median and its 5 % and 95 % quantiles; p: of the left tail, with its Monte Carlo interval.",
+        "A variance is in squared percentage points.",
+        "5: hard samples that are in OOD-H before downsampling; brackets: 95 % intervals, Wilson over images.",
+        _own_note,
+    ),
     formats={VALUE: COEFFICIENT, BASELINE: COEFFICIENT, P: FRACTION},
 )
 TABLES = (EVIDENCE_TABLE,)
 
 
-def _draw_evidence(pool: Runs, labels: str | None) -> "Figure":
+def _draw_evidence(pages: Sequence[Page]) -> "Figure":
     """Draw the variance and both correlations of resampled hard samples, with the value of OOD-H."""
-    pages = EVIDENCE_TABLE.get_pages(pool, labels)
     figure, axes = create_panels([2.8] * len(pages), 3, 11)
     for row, page in zip(axes, pages, strict=True):
         models = count_of(len(page.cases), "model")

@@ -69,7 +69,7 @@ def _issue_cells(page: Page) -> pd.DataFrame:
 BY_ISSUE = TableDefinition(
     name="realbirdid-abstention-by-issue",
     alias="realbirdid-T4",
-    source=f"{PAPER}, Table 4",
+    source=PAPER,
     summary="How often models abstain on unanswerable images, by what is the matter with an image.",
     pages=unanswerable_pages,
     needs=f"{NEEDS[ABSTENTION]}, about unanswerable images",
@@ -116,7 +116,6 @@ SPREAD_OF_PROMPTS = replace(
     BY_ISSUE,
     name="realbirdid-abstention-spread",
     alias="realbirdid-F7",
-    source=f"{PAPER}, Figure 7",
     summary="How much the abstention rate varies over equivalent prompts, with Cochran's Q.",
     pages=_abstention_pages,
     needs=NEEDS[ABSTENTION],

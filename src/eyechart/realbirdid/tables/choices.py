@@ -126,9 +126,7 @@ def _describe_correlations(images: pd.DataFrame) -> str:
     return ", ".join(f"{head} {number.text(with_n=False)}" for head, number in numbers.items())
 
 
-def _choice_notes(page: Page) -> Iterator[str]:
-    """Yield the meaning of the columns, and the correlations of each set of images."""
-    yield from (MEANING, SETS)
+def _correlation_notes(page: Page) -> Iterator[str]:
     for (row, name), images in read_confidences(page).groupby(["row", "subset"]):
         text = f"{page.names['Model'][row]}, {SYMBOLS[name]} (n={len(images):,}): {_describe_correlations(images)}"
         yield RHO.format(text)
@@ -137,7 +135,7 @@ def _choice_notes(page: Page) -> Iterator[str]:
 CHOICES = TableDefinition(
     name="realbirdid-choices",
     alias="realbirdid-F11",
-    source=f"{PAPER}, Figure 11",
+    source=PAPER,
     summary="How confident models are by the number of species in an image's range list.",
     pages=pages_of(SPECIES, RANGE),
     needs=NEEDS_LISTS,
@@ -147,7 +145,7 @@ CHOICES = TableDefinition(
     rows=("Model", "Images", "Choices"),
     columns=(FREQUENCY, *MEASURES.values()),
     formats=dict.fromkeys(MEASURES.values(), VALUE),
-    notes=_choice_notes,
+    notes=(MEANING, SETS, _correlation_notes),
 )
 
 

@@ -234,7 +234,7 @@ def _curve_table(figure: int, name: str, summary: str, kinds: str) -> TableDefin
     return TableDefinition(
         name=f"realbirdid-{name}",
         alias=alias,
-        source=f"{PAPER}, Figure {figure}",
+        source=PAPER,
         summary=summary,
         pages=partial(_curve_pages, GRIDS[alias]),
         needs=f"{NEEDS[SPECIES]}, about {kinds}",

@@ -60,7 +60,7 @@ def method_cells(page: Page) -> pd.DataFrame:
 FLAT_AND_TREE = TableDefinition(
     name="realbirdid-flat-list",
     alias="realbirdid-F4",
-    source=f"{PAPER}, Figure 4",
+    source=PAPER,
     summary="One list of species and genera against a tree: accuracies on answerable and unanswerable images.",
     pages=_method_pages,
     needs="compares a flat list with a tree of the same model about the same images",

@@ -1,6 +1,5 @@
 """The genera of the images of RealBirdID: Table 5 and Figure 3 of arXiv 2603.27033, as tables and drawn."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -91,15 +90,10 @@ def _concentration_note(page: Page) -> str:
     return f"{share:.0f} % of the {images.sum():,} unanswerable images are of the {most}; {some}, {answerable}."
 
 
-def _distribution_notes(page: Page) -> Iterator[str]:
-    """Yield the explanation of the distribution of images over genera."""
-    yield from (_concentration_note(page), SHARES.format("set's"), COUNTED)
-
-
 DISTRIBUTION = TableDefinition(
     name="realbirdid-genera",
     alias="realbirdid-F3",
-    source=f"{PAPER}, Figure 3",
+    source=PAPER,
     summary="How many answerable and unanswerable images each genus has.",
     pages=genus_pages,
     needs="shows which genera images are of",
@@ -109,13 +103,12 @@ DISTRIBUTION = TableDefinition(
     rows=("Set", "Place", "genus"),
     columns=COLUMNS,
     formats={"freq": FRACTION, "cdf": FRACTION},
-    notes=_distribution_notes,
+    notes=(_concentration_note, SHARES.format("set's"), COUNTED),
 )
 UNANSWERABLE_GENERA = replace(
     DISTRIBUTION,
     name="realbirdid-unanswerable-genera",
     alias="realbirdid-T5",
-    source=f"{PAPER}, Table 5",
     summary="The genera of unanswerable images, those with most images first.",
     pages=unanswerable_pages,
     needs="shows which genera unanswerable images are of, and there are none",

@@ -72,7 +72,7 @@ def effects(page: Page) -> pd.DataFrame:
 EFFECTS = TableDefinition(
     name="realbirdid-range-lists",
     alias="realbirdid-F19",
-    source=f"{PAPER}, Figure 19",
+    source=PAPER,
     summary="What lists of the species of a region change, for every model.",
     pages=_effect_pages,
     needs=NEEDS_LISTS,
@@ -130,7 +130,6 @@ OVER_MODELS = replace(
     EFFECTS,
     name="realbirdid-range-lists-over-models",
     alias="realbirdid-F6",
-    source=f"{PAPER}, Figure 6",
     summary="What lists of the species of a region change, on average over the models of a family.",
     title="{page}: effect of range lists over models (%)",
     pages=_over_models_pages,

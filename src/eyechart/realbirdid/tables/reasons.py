@@ -10,7 +10,7 @@ import pandas as pd
 from eyechart.realbirdid.answers.abstention_predictions import ABSTAIN
 from eyechart.realbirdid.data.observations import REASONS
 from eyechart.realbirdid.tables.abstention_tables import BY_ISSUE, RATE, prompt_levels
-from eyechart.realbirdid.tables.bird_pages import PAPER, find_metrics
+from eyechart.realbirdid.tables.bird_pages import find_metrics
 from eyechart.reports.tables.selection import Page
 from eyechart.results.evidence import RESAMPLES
 from eyechart.results.records import UNANSWERABLE
@@ -118,7 +118,6 @@ CONFUSION = replace(
     BY_ISSUE,
     name="realbirdid-confusion",
     alias="realbirdid-F8",
-    source=f"{PAPER}, Figure 8",
     summary="Which reason models give when they abstain, by what is the matter with the image.",
     title="{page}: confusion of reasons",
     cells=_confusion_cells,

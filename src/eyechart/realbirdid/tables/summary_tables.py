@@ -1,6 +1,6 @@
 """The main results of RealBirdID: Tables 2 and 3 and Figure 16 of arXiv 2603.27033, free-form answers, correlations."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -55,17 +55,6 @@ CORRELATION_NOTE = (
 )
 
 
-def _summary_cells(page: Page) -> pd.DataFrame:
-    """Return IG and UA/A of every model, with the best two marked."""
-    return mark_best(metric_cells(page, MEASURES))
-
-
-def _summary_notes(page: Page) -> Iterator[str]:
-    """Yield the explanation of the table."""
-    yield from (GAIN, TRADEOFF, *[LEGEND] * (len(page.cases) > 1), SETS)
-    yield "Brackets: 95 % intervals, bootstrap over observations, each with all its images."
-
-
 def _level_columns(measures: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     """Return the columns of some measures at every level."""
     return {f"{head} {name}": (metric, *of) for head, of in LEVELS.items() for name, metric in measures.items()}
@@ -75,23 +64,28 @@ MICRO, AVERAGED = _level_columns({"AUC": "auc", "Acc": "acc"}), _level_columns(A
 SUMMARY = TableDefinition(
     name="realbirdid-summary",
     alias="realbirdid-T2",
-    source=f"{PAPER}, Table 2",
+    source=PAPER,
     summary="Classification of answerable images by information gain, and abstention on unanswerable ones.",
     pages=pages_of(SPECIES),
     needs=NEEDS[SPECIES],
     command=COMMANDS[SPECIES],
     title="{page}: classification and abstention (%)",
-    cells=_summary_cells,
+    cells=lambda page: mark_best(metric_cells(page, MEASURES)),
     rows=("Model",),
     columns=tuple(MEASURES),
     transposed="Metric",
-    notes=_summary_notes,
+    notes=(
+        GAIN,
+        TRADEOFF,
+        lambda page: [LEGEND] * (len(page.cases) > 1),
+        SETS,
+        "Brackets: 95 % intervals, bootstrap over observations, each with all its images.",
+    ),
 )
 BY_LEVEL = replace(
     SUMMARY,
     name="realbirdid-levels",
     alias="realbirdid-T3",
-    source=f"{PAPER}, Table 3",
     summary="Accuracy of species and genus, over all images and over coverage.",
     title="{page}: AUC and accuracy by level (%)",
     cells=lambda page: metric_cells(page, MICRO),
@@ -105,7 +99,6 @@ CLASS_AVERAGES = replace(
     BY_LEVEL,
     name="realbirdid-class-averages",
     alias="realbirdid-F16",
-    source=f"{PAPER}, Figure 16",
     summary="Accuracy of species and genus, averaged over classes.",
     title="{page}: class-averaged AUC and accuracy by level (%)",
     cells=lambda page: metric_cells(page, AVERAGED),
@@ -166,7 +159,7 @@ def _correlate(numbers: pd.DataFrame, rows: pd.Index, measure: str) -> dict[str,
 
 CORRELATIONS = TableDefinition(
     name="realbirdid-correlation",
-    source=f"{PAPER}, section 6.1",
+    source=PAPER,
     summary="Whether models that classify better also abstain better: correlations of IG and accuracy with UA/A.",
     pages=_correlation_pages,
     needs=f"{NEEDS[SPECIES]}, of at least {FEWEST} models",

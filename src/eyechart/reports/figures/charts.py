@@ -70,13 +70,13 @@ class FigureDefinition(_TableFigure):
 
 @dataclass(frozen=True, kw_only=True)
 class CustomFigure(_TableFigure):
-    """A figure with a layout of its own; `make(runs, labels)` returns it."""
+    """A figure with a layout of its own; `make(pages)` returns it."""
 
-    make: Callable[[Runs, str | None], "Figure"]
+    make: Callable[[Sequence[Page]], "Figure"]
 
     def __call__(self, runs: Runs, labels: str | None = None) -> "Figure":
         """Return the figure. Raises EmptyTableError if the runs have no page."""
-        return self.make(runs, labels)
+        return self.make(self.table.get_pages(runs, labels))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ number, computed from the frames of a page; everything else (which cases may sta
 notes, Markdown, CSV and LaTeX) is done here and in `selection.py`.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,7 +22,7 @@ class TableDefinition:
     """A table that can be made of runs.
 
     - `name`: what it shows, such as `label-categories`; `alias`: its number in the paper, such as `T4`; `source`: the
-      paper's table; `summary`: a sentence for lists of tables.
+      paper; `summary`: a sentence for lists of tables.
     - `pages(runs, labels)`: the selections of comparable cases; each becomes a table. A page has a title, the
       cases in the order of their rows, and a frame `names` with the columns that name each case. If there are none,
       `needs` says what the table shows and `command` how to evaluate it.
@@ -35,12 +35,12 @@ class TableDefinition:
       `format` (of this cell alone), `repeated` (the cell repeats another one and is left out of csv).
     - `rows`: the columns that name a row, from `page.names` or the cells, in the printed order.
     - `order`: the columns of the cells by which rows are sorted; equal rows keep the order of the cells.
-    - `columns`: the values of `column` in the printed order, or a function of the page; `heads`: what is printed for
-      some of them, with the fields of `title`.
-    - `notes`: sentences beneath the table with the fields of `title`, or a function of the page; the notes of the page
-      follow.
+    - `columns`: the values of `column` in the printed order, with the fields of `title`, or a function of the page;
+      `heads`: what is printed for some of them, with the same fields.
+    - `notes`: sentences beneath the table with the fields of `title`, and functions of the page that return one or
+      several; the notes of the page follow.
     - `formats`: of columns, by their names. Without one a column with a Δ in its name is a change, others are per cent.
-    - `ranked`: the columns whose values are ranked, or a function of the page.
+    - `ranked`: the columns whose values are ranked, with the fields of `title`.
     - `sections`: the name of a column of `rows` whose values are printed as lines of their own; in csv it is a column.
       Rows without a value have no such line. `section_order`: these values in the printed order; others follow them.
     - `across`: the name of a column of `rows` whose values are printed as columns, in their order in the cells; in csv
@@ -63,9 +63,9 @@ class TableDefinition:
     order: tuple[str, ...] = ("row",)
     columns: tuple[str, ...] | Callable[[Page], Sequence[str]]
     heads: Mapping[str, str] = field(default_factory=dict)
-    notes: tuple[str, ...] | Callable[[Page], Iterable[str]] = ()
+    notes: tuple[str | Callable[[Page], str | Iterable[str]], ...] = ()
     formats: Mapping[str, NumberFormat] = field(default_factory=dict)
-    ranked: tuple[str, ...] | Callable[[Page], Sequence[str]] = ()
+    ranked: tuple[str, ...] = ()
     sections: str = ""
     section_order: tuple[str, ...] = ()
     across: str = ""
@@ -87,30 +87,34 @@ class TableDefinition:
 
     def make(self, page: Page, cells: pd.DataFrame) -> Table:
         """Return the table of one page with these cells."""
-        columns, ranked = ([*(of(page) if callable(of) else of)] for of in (self.columns, self.ranked))
-        cells = _add_ranks(cells, ranked) if ranked else cells
-        rows = self.arrange(page, columns, cells[~cells["repeated"]] if "repeated" in cells else cells)
+        columns = [*(self.columns(page) if callable(self.columns) else map(page.fill, self.columns))]
+        cells = _add_ranks(cells, [*map(page.fill, self.ranked)]) if self.ranked else cells
+        rows = self._arrange(page, columns, cells[~cells["repeated"]] if "repeated" in cells else cells)
         title = page.fill(self.title) + page.suffix
         plain = Table(title, (*self.rows, *columns), tuple(rows), context=page.context)
         names = [name for name in self.rows if not name or name not in (self.sections, self.across)]
         if self.across:
-            columns, rows = self.arrange_across(page, cells)
+            columns, rows = self._arrange_across(page, cells)
         columns, rows = _without_empty(columns, rows)
-        shown = self.with_sections(rows) if self.sections else tuple(rows)
+        shown = self._with_sections(rows) if self.sections else tuple(rows)
         heads = [page.fill(self.heads[name]) if name in self.heads else name for name in (*names, *columns)]
-        notes = self.notes(page) if callable(self.notes) else (page.fill(note) for note in self.notes)
-        table = Table(title, tuple(heads), shown, (*notes, *page.notes), page.context, plain)
-        return transpose(table, len(names), self.transposed) if self.transposed else table
+        table = Table(title, tuple(heads), shown, (*self._explain(page), *page.notes), page.context, plain)
+        return _transpose(table, len(names), self.transposed) if self.transposed else table
 
-    def arrange_across(self, page: Page, cells: pd.DataFrame) -> tuple[list[str], list[Row]]:
+    def _explain(self, page: Page) -> Iterator[str]:
+        for note in self.notes:
+            text = note(page) if callable(note) else page.fill(note)
+            yield from [text] if isinstance(text, str) else text
+
+    def _arrange_across(self, page: Page, cells: pd.DataFrame) -> tuple[list[str], list[Row]]:
         """Return the values of the column `across` and the rows that have a cell for each of them."""
         columns = [*dict.fromkeys(cells[self.across])]
         formats = {column: self.formats[name] for name in self.formats for column in columns}
         names = tuple(name for name in self.rows if name != self.across)
         wide = replace(self, rows=names, across="", formats=formats)
-        return columns, wide.arrange(page, columns, cells.assign(column=cells[self.across]))
+        return columns, wide._arrange(page, columns, cells.assign(column=cells[self.across]))
 
-    def arrange(self, page: Page, columns: Sequence[str], cells: pd.DataFrame) -> list[Row]:
+    def _arrange(self, page: Page, columns: Sequence[str], cells: pd.DataFrame) -> list[Row]:
         """Return the rows of a page: their names, then a cell for each column, None where there is none."""
         if unknown := sorted({*cells["column"]} - {*columns}):
             raise ValueError(f"{self.name}: cells of the columns {unknown}. Expected {list(columns)}.")
@@ -130,19 +134,19 @@ class TableDefinition:
 
     def make_cell(self, cell: Mapping[str, Any]) -> Cell:
         """Return a cell of its row in the frame of cells."""
-        text, count = optional(cell.get("text"), str), optional(cell.get("count"), int)
+        text, count = _optional(cell.get("text"), str), _optional(cell.get("count"), int)
         if text is not None or count is not None:
             whole: int | str = count if text is None else text
             return whole
         column = cell["column"]
-        style = optional(cell.get("format"), lambda style: style)
+        style = _optional(cell.get("format"), lambda style: style)
         style = style or self.formats.get(column, CHANGE if "Δ" in column else PERCENT)
-        value, low, high = (optional(cell.get(name), float) for name in ("value", "low", "high"))
-        n, rank, highlight = (optional(cell.get(name), int) for name in ("n", "rank", "highlight"))
+        value, low, high = (_optional(cell.get(name), float) for name in ("value", "low", "high"))
+        n, rank, highlight = (_optional(cell.get(name), int) for name in ("n", "rank", "highlight"))
         ci = None if low is None or high is None else (low, high)
-        return NumberCell(value, n, ci, rank, style, bool(optional(cell.get("half_width"), int)), highlight)
+        return NumberCell(value, n, ci, rank, style, bool(_optional(cell.get("half_width"), int)), highlight)
 
-    def with_sections(self, rows: Sequence[Row]) -> tuple[Row, ...]:
+    def _with_sections(self, rows: Sequence[Row]) -> tuple[Row, ...]:
         """Return the rows under a line for each value of the column `sections`."""
         at = self.rows.index(self.sections)
         blocks: dict[Cell, list[Row]] = {}
@@ -156,8 +160,7 @@ class TableDefinition:
 def _without_empty(columns: Sequence[str], rows: Sequence[Row]) -> tuple[list[str], list[Row]]:
     """Return the columns that are about some image in some row, and the rows with their cells, after their names."""
     names = len(rows[0]) - len(columns) if rows else 0
-    empty = {index for index in range(len(columns)) if _are_about_nothing([row[names + index] for row in rows])}
-    kept = [index for index in range(len(columns)) if index not in empty]
+    kept = [index for index in range(len(columns)) if not _are_about_nothing([row[names + index] for row in rows])]
     return [columns[index] for index in kept], [(*row[:names], *(row[names + index] for index in kept)) for row in rows]
 
 
@@ -167,7 +170,7 @@ def _are_about_nothing(cells: Sequence[Cell]) -> bool:
     return bool(numbers) and all(isinstance(cell, NumberCell) and cell.n == 0 for cell in numbers)
 
 
-def transpose(table: Table, names: int, head: str) -> Table:
+def _transpose(table: Table, names: int, head: str) -> Table:
     """Return a table with a row for each column of numbers, and a column for each row, named by its first cells.
 
     The first column is named `head`. If the numbers of a column have a common n, it stands in the name of its row.
@@ -182,14 +185,9 @@ def transpose(table: Table, names: int, head: str) -> Table:
     return replace(table, columns=columns, rows=tuple(rows))
 
 
-def is_missing(value: Any) -> bool:
-    """Return whether a value is None or NaN."""
-    return value is None or bool(pd.isna(value))
-
-
-def optional(value: Any, kind: Callable[[Any], Any]) -> Any:
-    """Return a value as a type, None if it is missing."""
-    return None if is_missing(value) else kind(value)
+def _optional(value: Any, kind: Callable[[Any], Any]) -> Any:
+    """Return a value as a type, None if it is None or NaN."""
+    return None if value is None or pd.isna(value) else kind(value)
 
 
 def _add_ranks(cells: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:

@@ -50,8 +50,7 @@ def _ends(ci: Interval) -> dict[str, float]:
 
 
 def _notes(page: Page) -> Iterator[str]:
-    """Yield the explanation, and of each model the parts of the variance and the images that are left out."""
-    yield from NOTES
+    """Yield of each model the parts of the variance and the images that are left out."""
     for found in read_option(page, PROMPT):
         parts = wording_components(found.outcomes, found.units)
         total = parts.wording + parts.unit + parts.rest
@@ -76,5 +75,5 @@ WORDINGS = TableDefinition(
     rows=("Model", "Protocol"),
     columns=COLUMNS,
     formats={"SD, points": NumberFormat(100, 1)},
-    notes=_notes,
+    notes=(*NOTES, _notes),
 )
