@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
-from eyechart.realbirdid.statistics.abstention_tradeoff import ua_a_interval
-from eyechart.statistics.selective import AVERAGES, Average, auc_interval
+from eyechart.realbirdid.statistics.abstention_tradeoff import ua_a
+from eyechart.statistics.selective import AVERAGES, Average, accuracy_coverage_auc
 
 from .paired import Work, ratio, seconds
 
@@ -32,7 +32,7 @@ def facts(pairs: int) -> Iterator[str]:
     """The ratio of each area, and the wall time of all."""
     sure, right, label, without = answers()
     works: dict[str, tuple[Work, Callable[[Ints], object]]] = {
-        "UA/A": (lambda: ua_a_interval(-sure, without, TIMES), lambda rows: roc_auc_score(without[rows], -sure[rows]))
+        "UA/A": (lambda: ua_a(-sure, without).interval(TIMES), lambda rows: roc_auc_score(without[rows], -sure[rows]))
     }
     for average in AVERAGES:
         works[f"{average} AUC"] = bootstraps(average, sure, right, label)
@@ -50,7 +50,7 @@ def bootstraps(average: Average, sure: Floats, right: Floats, label: Ints) -> tu
     """Ours, and what the peer does with each resample."""
     plain = {"micro": resorted, "macro": counted, "balanced": reweighted}[average]
     return (
-        lambda: auc_interval(sure, right, classes=label, average=average, times=TIMES),
+        lambda: accuracy_coverage_auc(sure, right, classes=label, average=average).interval(TIMES),
         lambda rows: plain(sure[rows], right[rows], label[rows]),
     )
 

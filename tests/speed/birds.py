@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from eyechart.realbirdid.answers.species_summary import ProbabilitySummary, summarise
 from eyechart.realbirdid.statistics.abstention_tradeoff import CRITERIA, ua_a, uncertainty
 from eyechart.realbirdid.statistics.hierarchy import Tree
-from eyechart.realbirdid.statistics.information_gain import information_gain, information_gain_interval
+from eyechart.realbirdid.statistics.information_gain import information_gain, information_gain_area
 from eyechart.statistics.thresholds import accuracy_coverage_area
 
 from .paired import ratio, seconds
@@ -72,7 +72,7 @@ def areas(birds: Birds, found: ProbabilitySummary, kept: NDArray[np.bool_]) -> I
     rights = [found.levels[0].best == birds.species, found.levels[1].best == birds.genus[birds.species]]
     for criterion in CRITERIA:
         unsure = [uncertainty(criterion, one.probability, one.second, one.entropy) for one in found.levels]
-        yield f"ua_a {criterion}", ua_a(unsure[0], ~kept)
+        yield f"ua_a {criterion}", ua_a(unsure[0], ~kept).value
         for name, index, rows in (
             ("answerable.species", 0, kept),
             ("answerable.genus", 1, kept),
@@ -127,7 +127,7 @@ def facts(pairs: int) -> Iterator[str]:
         )
         found, kept = summarise(birds.read, birds.species, birds.ancestors), np.arange(IMAGES) < ANSWERABLE
         tree, stairs = Tree.from_levels(birds.ancestors), found.threshold_steps.select(kept)
-        wall = seconds(lambda: information_gain_interval(tree, stairs, birds.species[kept]))
+        wall = seconds(lambda: information_gain_area(tree, stairs, birds.species[kept]).interval())
         yield f"1,000 resamples of {ANSWERABLE:,} birds' IG: {wall:.1f} s"
 
 

@@ -5,11 +5,9 @@ from typing import Any
 import pytest
 
 from eyechart.oodbench.statistics import finite_population
-from eyechart.realbirdid.statistics import abstention_tradeoff, hierarchy, information_gain
-from eyechart.statistics import calibration, intervals, resampling, selective, significance, thresholds
+from eyechart.realbirdid.statistics import abstention_tradeoff
+from eyechart.statistics import calibration, intervals, measures, resampling, significance, thresholds
 
-TREE = hierarchy.Tree.from_levels([[0, 1]])
-STAIRS = hierarchy.threshold_steps(TREE, [[0.75, 0.25]])
 BOTH = [True, False]
 LEVELS = [
     ("wilson", lambda level: intervals.wilson(1, 2, level)),
@@ -18,18 +16,10 @@ LEVELS = [
     ("stratified_interval", lambda level: intervals.stratified_interval([1, 0], [0, 0], level)),
     ("fisher_interval", lambda level: intervals.fisher_interval(0.5, 9, level=level)),
     ("t_interval", lambda level: intervals.t_interval([1, 2], level)),
-    (
-        "information_gain_interval",
-        lambda level: information_gain.information_gain_interval(TREE, STAIRS, [0], level=level),
-    ),
-    ("auc_interval", lambda level: selective.auc_interval([1, 2], [1, 0], level=level)),
     ("bootstrap_change", lambda level: significance.bootstrap_change(0, 1, [0, 1], [1, 1], level=level)),
     ("interval_change", lambda level: significance.interval_change(0, (0, 1), 1, (0, 1), level)),
-    ("ua_a_interval", lambda level: abstention_tradeoff.ua_a_interval([1, 2], BOTH, level=level)),
-    (
-        "abstention_rate_at_interval",
-        lambda level: abstention_tradeoff.abstention_rate_at_interval([1, 2], BOTH, level=level),
-    ),
+    ("Measure.interval", lambda level: abstention_tradeoff.ua_a([1, 2], BOTH).interval(level=level)),
+    ("paired_change", lambda level: measures.paired_change(*[abstention_tradeoff.ua_a([1, 2], BOTH)] * 2, level=level)),
     ("harmonic_mean_interval", lambda level: abstention_tradeoff.harmonic_mean_interval([1, 0], [1, 0], level=level)),
     ("brier_interval", lambda level: calibration.brier_interval([1, 0.5], [1, 0], level)),
     ("calibration_error_interval", lambda level: calibration.calibration_error_interval([1], [1], level=level)),
@@ -68,9 +58,6 @@ def test_the_detectable_loss_is_of_probabilities_within_their_bounds(parameter, 
 
 
 @pytest.mark.parametrize("share", [-0.5, 0, 1.5])
-@pytest.mark.parametrize(
-    "function", [abstention_tradeoff.abstention_rate_at, abstention_tradeoff.abstention_rate_at_interval]
-)
-def test_the_share_abstained_from_is_above_0_and_at_most_1(function, share) -> None:
-    with pytest.raises(ValueError, match=rf"^The 'share' parameter of {function.__name__} must be "):
-        function([1, 2], BOTH, share)
+def test_the_share_abstained_from_is_above_0_and_at_most_1(share) -> None:
+    with pytest.raises(ValueError, match=r"^The 'share' parameter of abstention_rate_at must be "):
+        abstention_tradeoff.abstention_rate_at([1, 2], BOTH, share)

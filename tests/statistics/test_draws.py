@@ -12,10 +12,9 @@ from eyechart.realbirdid.statistics.abstention_tradeoff import (
     harmonic_mean,
     harmonic_mean_bootstrap,
     ua_a,
-    ua_a_bootstrap,
 )
 from eyechart.realbirdid.statistics.hierarchy import Tree, threshold_steps
-from eyechart.realbirdid.statistics.information_gain import information_gain, information_gain_bootstrap
+from eyechart.realbirdid.statistics.information_gain import information_gain_area
 from eyechart.statistics.calibration import (
     brier_score,
     brier_score_bootstrap,
@@ -24,7 +23,7 @@ from eyechart.statistics.calibration import (
 )
 from eyechart.statistics.recall import mean_per_class_recall, mean_per_class_recall_bootstrap
 from eyechart.statistics.resampling import bootstrap_counts, unit_bootstrap_shares, unit_bootstrap_totals
-from eyechart.statistics.selective import auc_bootstrap, balanced_weights, macro_auc
+from eyechart.statistics.selective import accuracy_coverage_auc, balanced_weights, macro_auc
 from eyechart.statistics.thresholds import accuracy_coverage_area
 
 TREE = Tree.from_levels([[0, 1, 2, 3], [0, 0, 1, 1]])
@@ -76,11 +75,19 @@ def balanced(found):
 
 
 def auc(average):
-    return lambda a, samples: auc_bootstrap(a.sure, a.right, samples, classes=a.label, average=average)
+    return lambda a, samples: accuracy_coverage_auc(a.sure, a.right, classes=a.label, average=average).resample(samples)
+
+
+def auc_of(sure, right, samples):
+    return accuracy_coverage_auc(sure, right).resample(samples)
+
+
+def gain(a):
+    return information_gain_area(TREE, threshold_steps(TREE, TABLE[a.row]), a.label)
 
 
 NUMBERS = {
-    "ua_a": (lambda a: ua_a(a.sure, a.without), lambda a, samples: ua_a_bootstrap(a.sure, a.without, samples)),
+    "ua_a": (lambda a: ua_a(a.sure, a.without).value, lambda a, samples: ua_a(a.sure, a.without).resample(samples)),
     "hm": (hm, lambda a, samples: harmonic_mean_bootstrap(a.right, a.without, samples)),
     "ece": (
         lambda a: calibration_error(a.sure, a.right),
@@ -92,7 +99,7 @@ NUMBERS = {
     ),
     "auc": (
         lambda a: accuracy_coverage_area(a.sure, a.right),
-        lambda a, samples: auc_bootstrap(a.sure, a.right, samples),
+        lambda a, samples: auc_of(a.sure, a.right, samples),
     ),
     "auc_macro": (lambda a: macro_auc(a.sure, a.right, a.label), auc("macro")),
     "auc_balanced": (balanced, auc("balanced")),
@@ -101,8 +108,8 @@ NUMBERS = {
         lambda a, samples: mean_per_class_recall_bootstrap(a.right, a.label, 4, samples),
     ),
     "ig": (
-        lambda a: information_gain(TREE, threshold_steps(TREE, TABLE[a.row]), a.label).area,
-        lambda a, samples: information_gain_bootstrap(TREE, threshold_steps(TREE, TABLE[a.row]), a.label, samples),
+        lambda a: gain(a).value,
+        lambda a, samples: gain(a).resample(samples),
     ),
 }
 every = pytest.mark.parametrize(("value", "draws"), NUMBERS.values(), ids=NUMBERS)
@@ -174,14 +181,14 @@ def test_label_sets_are_drawn_together_as_each_alone(name, rows, count, random):
 def test_areas_of_classes_are_drawn_for_each_label_set():
     columns, classes, samples = np.array([[1.0, 0], [0, 0], [1, 1]]), [0, 1, 1], [[1, 1, 1], [0, 2, 1]]
     for average in ("macro", "balanced"):
-        found = auc_bootstrap([0.9, 0.5, 0.1], columns, samples, classes=classes, average=average)
-        alone = [
-            auc_bootstrap([0.9, 0.5, 0.1], column, samples, classes=classes, average=average) for column in columns.T
-        ]
+        found, *alone = (
+            accuracy_coverage_auc([0.9, 0.5, 0.1], outcomes, classes=classes, average=average).resample(samples)
+            for outcomes in (columns, *columns.T)
+        )
         assert found == pytest.approx(np.stack(alone, axis=1))
 
 
-@pytest.mark.parametrize("draws", [auc_bootstrap, brier_score_bootstrap, calibration_error_bootstrap])
+@pytest.mark.parametrize("draws", [auc_of, brier_score_bootstrap, calibration_error_bootstrap])
 @pytest.mark.parametrize(
     ("correct", "wanted"),
     [([[1.0, math.nan]], "NaN under some label sets only. Got 1"), (np.zeros((1, 0)), "one label set at least")],
@@ -207,7 +214,7 @@ def test_recall_over_classes_of_one_image_is_drawn_as_accuracy_is(right):
 
 @every
 def test_a_resample_of_other_images_is_refused(value, draws, before):
-    with pytest.raises(ValueError, match=r"'samples' parameter of \w+_bootstrap must be of length 400"):
+    with pytest.raises(ValueError, match=r"'samples' parameter of \w+[_.]\w+ must be of length 400"):
         draws(before, [np.ones(399, np.int64)])
 
 

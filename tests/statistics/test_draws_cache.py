@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.realbirdid.statistics.abstention_tradeoff import harmonic_mean_bootstrap, ua_a_interval
-from eyechart.realbirdid.statistics.sweep_changes import ua_a_change
+from eyechart.realbirdid.statistics.abstention_tradeoff import harmonic_mean_bootstrap, ua_a
 from eyechart.statistics import draws_cache
 from eyechart.statistics.draws_cache import _hash_call, cached_array, use_results
 from eyechart.statistics.intervals import Interval
+from eyechart.statistics.measures import paired_change
 from eyechart.statistics.resampling import bootstrap_counts, unit_bootstrap_shares
-from eyechart.statistics.selective import auc_bootstrap
+from eyechart.statistics.selective import accuracy_coverage_auc
 
 UNSURE, WITHOUT = np.array([0.9, 0.7, 0.5, 0.5, 0.2]), np.array([True, False, True, False, False])
 scalars = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=4))
@@ -30,7 +30,7 @@ class Pair:
 
 
 def key(*arguments: object, **keywords: Any) -> str | None:
-    return _hash_call(ua_a_interval, arguments, keywords)
+    return _hash_call(paired_change, arguments, keywords)
 
 
 def plain(value: object) -> object:
@@ -80,7 +80,7 @@ def test_keywords_functions_and_resamples_are_part_of_the_key() -> None:
         )
     ]
     keys = [key(sample) for sample in samples]
-    keys += [key(seed=1), key(seed=2), key(times=1), _hash_call(auc_bootstrap, (), {"seed": 1})]
+    keys += [key(seed=1), key(seed=2), key(times=1), _hash_call(harmonic_mean_bootstrap, (), {"seed": 1})]
     assert len({*keys}) == len(keys)
     assert key(bootstrap_counts(4, 9, 1)) == keys[0]
 
@@ -128,10 +128,10 @@ def test_results_with_a_cache_are_those_without(outcomes, seed) -> None:
         samples = bootstrap_counts(5, 20, seed, WITHOUT.astype(int))
         known = ~np.isnan(outcomes)
         return [
-            auc_bootstrap(UNSURE, outcomes, samples),
+            accuracy_coverage_auc(UNSURE, outcomes).resample(samples),
             harmonic_mean_bootstrap(outcomes, WITHOUT, samples),
             unit_bootstrap_shares(np.where(known, outcomes, 0), known.astype(int), 20, seed),
-            np.array(ua_a_interval(UNSURE, WITHOUT, times=20, seed=seed)),
+            np.array(ua_a(UNSURE, WITHOUT).interval(times=20, seed=seed)),
         ]
 
     expected, results = compute(), {}
@@ -153,8 +153,8 @@ def test_results_with_a_cache_are_those_without(outcomes, seed) -> None:
 def test_a_tuple_from_the_cache_has_its_type() -> None:
     results: dict[str, Any] = {}
     with use_results(results):
-        intervals = [ua_a_interval(UNSURE, WITHOUT, times=50) for _ in range(2)]
-        changes = [ua_a_change(UNSURE, UNSURE[::-1], WITHOUT, times=50) for _ in range(2)]
+        intervals = [ua_a(UNSURE, WITHOUT).interval(times=50) for _ in range(2)]
+        changes = [paired_change(ua_a(UNSURE, WITHOUT), ua_a(UNSURE[::-1], WITHOUT), times=50) for _ in range(2)]
     assert len(results) == 2
     assert intervals[0] == intervals[1]
     assert changes[0] == changes[1]
@@ -164,6 +164,6 @@ def test_a_tuple_from_the_cache_has_its_type() -> None:
 def test_the_cache_ends_with_its_context() -> None:
     results: dict[str, Any] = {}
     with use_results(results), use_results(None):
-        ua_a_interval(UNSURE, WITHOUT, times=5)
-    ua_a_interval(UNSURE, WITHOUT, times=5)
+        ua_a(UNSURE, WITHOUT).interval(times=5)
+    ua_a(UNSURE, WITHOUT).interval(times=5)
     assert results == {}

@@ -14,8 +14,7 @@ from eyechart.statistics.degenerate_intervals import share_interval
 from eyechart.statistics.recall import mean_per_class_recall
 from eyechart.statistics.selective import (
     AVERAGES,
-    auc_bootstrap,
-    auc_interval,
+    accuracy_coverage_auc,
     aurc,
     balanced_weights,
     macro_accuracy_coverage,
@@ -89,9 +88,8 @@ def test_one_class_is_like_none(drawn, average) -> None:
     sure, right, label = columns(drawn)
     same = np.full_like(label, 3)
     assert area(average, sure, right, same) == pytest.approx(accuracy_coverage_area(sure, right))
-    assert auc_interval(sure, right, classes=same, average=average, times=9) == pytest.approx(
-        auc_interval(sure, right, times=9)
-    )
+    one_class = accuracy_coverage_auc(sure, right, classes=same, average=average)
+    assert one_class.interval(9) == pytest.approx(accuracy_coverage_auc(sure, right).interval(9))
 
 
 @given(images, st.sampled_from(AVERAGES))
@@ -100,9 +98,10 @@ def test_only_the_order_of_confidences_counts(drawn, average) -> None:
     ranks = np.unique(sure, return_inverse=True)[1]
     for monotone in (ranks, np.exp(ranks), 3 * ranks - 7):
         assert area(average, monotone, right, label) == area(average, sure, right, label)
-        assert auc_interval(monotone, right, classes=label, average=average, times=9) == auc_interval(
-            sure, right, classes=label, average=average, times=9
+        one, other = (
+            accuracy_coverage_auc(each, right, classes=label, average=average).interval(9) for each in (monotone, sure)
         )
+        assert one == other
 
 
 @given(images, st.randoms(use_true_random=False), st.sampled_from(AVERAGES))
@@ -157,7 +156,7 @@ def test_unscored_images_change_nothing(drawn, average) -> None:
         area(average, *columns(drawn))
     )
     intervals = [
-        auc_interval(sure, right, classes=label, average=average, times=9)
+        accuracy_coverage_auc(sure, right, classes=label, average=average).interval(9)
         for sure, right, label in (more, columns(drawn))
     ]
     assert intervals[0] == intervals[1]
@@ -169,18 +168,21 @@ def test_the_interval_is_a_loop_over_resampled_rows(drawn, average, seed) -> Non
     random, n = np.random.default_rng(seed), len(drawn)
     taken = [random.integers(n, size=n) for _ in range(30)]
     found = [area(average, *(column[rows] for column in table)) for rows in taken]
-    expected = share_interval(np.round(found, 12), min(1, area(average, *table)), n, 0.9)
+    value = min(1, area(average, *table))
+    low, high = share_interval(np.round(found, 12), value, n, 0.9)
     sure, right, label = table
-    ours = auc_interval(sure, right, classes=label, average=average, times=30, seed=seed, level=0.9)
-    assert ours == pytest.approx(expected, abs=1e-9)
+    ours = accuracy_coverage_auc(sure, right, classes=label, average=average)
+    assert ours.value == pytest.approx(value)
+    assert ours.interval(30, seed, 0.9) == pytest.approx((min(low, value), max(high, value)), abs=1e-9)
 
 
 @pytest.mark.parametrize("average", AVERAGES)
 def test_a_draw_without_a_scored_image_is_no_number(average) -> None:
     sure, right, label = [0.5, 0.9, 0.7], [1, math.nan, 0], [0, 0, 1]
-    draws = auc_bootstrap(sure, right, [[0, 3, 0], [1, 2, 0], [0, 2, 1]], classes=label, average=average)
+    measure = accuracy_coverage_auc(sure, right, classes=label, average=average)
+    draws = measure.resample([[0, 3, 0], [1, 2, 0], [0, 2, 1]])
     assert draws == pytest.approx([math.nan, 1, 0], nan_ok=True)
-    none = auc_bootstrap([0.5], [math.nan], [[1], [1]], classes=[0], average=average)
+    none = accuracy_coverage_auc([0.5], [math.nan], classes=[0], average=average).resample([[1], [1]])
     assert none == pytest.approx([math.nan] * 2, nan_ok=True)
 
 
@@ -189,13 +191,15 @@ def test_the_bootstrap_agrees_with_the_influence(ties) -> None:
     random = np.random.default_rng(2)
     sure = random.uniform(0.05, 1, 3000).round(1 if ties else 9)
     right = (random.random(3000) < sure).astype(float)
-    assert auc_interval(sure, right) == pytest.approx(accuracy_coverage_area_interval(sure, right), abs=0.012)
+    found = accuracy_coverage_auc(sure, right).interval()
+    assert found == pytest.approx(accuracy_coverage_area_interval(sure, right), abs=0.012)
 
 
 @given(st.integers(1, 400), st.integers(1, 7), st.sampled_from(AVERAGES), st.sampled_from([0.0, 1.0]))
 def test_all_right_or_all_wrong_is_not_known_for_sure(n, classes, average, value) -> None:
     label = np.arange(n) % classes
-    low, high = auc_interval(np.arange(n), np.full(n, value), classes=label, average=average, times=20)
+    measure = accuracy_coverage_auc(np.arange(n), np.full(n, value), classes=label, average=average)
+    low, high = measure.interval(20)
     assert high - low == pytest.approx(share_interval([0.0, 0.0], 0.0, n).high)
     assert (high if value else low) == pytest.approx(value)
 
@@ -203,7 +207,7 @@ def test_all_right_or_all_wrong_is_not_known_for_sure(n, classes, average, value
 @pytest.mark.parametrize("average", AVERAGES)
 def test_one_image_has_its_outcome_and_an_interval(average) -> None:
     assert area(average, np.array([0.5]), np.array([1.0]), np.array([3])) == 1
-    low, high = auc_interval([0.5], [1], classes=[3], average=average, times=5)
+    low, high = accuracy_coverage_auc([0.5], [1], classes=[3], average=average).interval(5)
     assert (low < 0.3, high) == (True, 1)
 
 
@@ -213,6 +217,7 @@ def test_one_image_has_its_outcome_and_an_interval(average) -> None:
 def test_nothing_scored_is_no_number(nothing) -> None:
     sure, right, label = nothing
     assert all(column.size == 0 for column in macro_accuracy_coverage(*nothing))
-    found = [macro_auc(*nothing), *auc_interval(sure, right, classes=label, average="macro")]
-    assert np.isnan([*found, *auc_interval([0.5], [1], times=0)]).all()
+    measure = accuracy_coverage_auc(sure, right, classes=label, average="macro")
+    found = [macro_auc(*nothing), measure.value, *measure.interval()]
+    assert np.isnan([*found, *accuracy_coverage_auc([0.5], [1]).interval(times=0)]).all()
     assert accuracy_coverage(sure, right, balanced_weights(right, label) * 0).kept.size == 0

@@ -1,6 +1,6 @@
 """Functions shared by all sweeps over a threshold: ranking, ties, running rates and resampling."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
@@ -42,7 +42,7 @@ def check_outcome_columns(function: str, parameter: str, values: ArrayLike) -> F
 
     An image is NaN in all columns or in none.
 
-    >>> check_outcome_columns("auc_bootstrap", "correct", [1, float("nan")])
+    >>> check_outcome_columns("accuracy_coverage_auc", "correct", [1, float("nan")])
     array([[ 1.],
            [nan]])
     """
@@ -120,7 +120,7 @@ def count_blocks(function: str, samples: Samples, length: int, rows: Ints | slic
 
     A block is (k, rows); k is 1 where rows are many.
 
-    >>> [block.tolist() for block in count_blocks("ua_a_draws", [[2, 1, 0], [0, 3, 0]], 3, np.array([2, 0]))]
+    >>> [block.tolist() for block in count_blocks("Measure.resample", [[2, 1, 0], [0, 3, 0]], 3, np.array([2, 0]))]
     [[[0, 2], [0, 0]]]
     """
     many = max(1, CELLS // max(length, 1))
@@ -131,15 +131,6 @@ def count_blocks(function: str, samples: Samples, length: int, rows: Ints | slic
     left = iter(samples)
     while block := [_checked(function, counts, length) for counts in islice(left, many)]:
         yield take_at(np.array(block, np.int64), rows)
-
-
-def measure_blocks(samples: Iterable[Ints], measure: Callable[[Ints], Floats]) -> Floats:
-    """Return one value per resample for resamples that come in blocks.
-
-    >>> measure_blocks([np.array([[1, 2], [3, 4]]), np.array([[5, 6]])], lambda counts: counts.sum(axis=-1) / 2)
-    array([1.5, 3.5, 5.5])
-    """
-    return np.concatenate([np.zeros(0), *map(measure, samples)])
 
 
 def total_resamples(function: str, samples: Samples, sides: Floats) -> Floats:
@@ -171,22 +162,3 @@ def _checked(function: str, counts: ArrayLike, length: int) -> Ints:
     if taken.shape != (length,):
         check_length(function, "samples", taken, length)
     return taken
-
-
-def concordance(without: NDArray[np.bool_], last: Ints, counts: Ints) -> Floats:
-    """Return the share of pairs in the right order, ties as a half, for images taken `counts` (..., n) times.
-
-    NaN where there is no pair. The least certain come first; `last` has the last index of each run of equally certain
-    ones.
-
-    >>> float(concordance(np.array([True, False, True, False]), np.array([0, 2, 3]), np.ones(4, np.int64)))
-    0.875
-    """
-    positive, total = (take_at(np.cumsum(values, axis=-1), last) for values in (counts * without, counts))
-    negative = total - positive
-    twice = (coverage_steps(negative) * (2 * positive - coverage_steps(positive))).sum(
-        axis=-1
-    )  # a product by BLAS waits for threads
-    pairs = positive[..., -1:].sum(axis=-1) * negative[..., -1:].sum(axis=-1)  # none where there is no image
-    shares: Floats = np.where(pairs > 0, twice / np.maximum(2 * pairs, 1), np.nan)
-    return shares

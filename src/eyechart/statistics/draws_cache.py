@@ -56,10 +56,10 @@ def use_results(results: Results | None) -> Iterator[None]:
 
     Source: own definition.
 
-    >>> from eyechart.realbirdid.statistics.abstention_tradeoff import ua_a_interval
+    >>> from eyechart.realbirdid.statistics.abstention_tradeoff import ua_a
     >>> results = {}
     >>> with use_results(results):
-    ...     first, again = (ua_a_interval([0.9, 0.5, 0.1], [True, False, False]) for _ in range(2))
+    ...     first, again = (ua_a([0.9, 0.5, 0.1], [True, False, False]).interval() for _ in range(2))
     >>> len(results), first == again
     (1, True)
     """
@@ -148,7 +148,8 @@ def _hash_call(function: Callable[..., Any], positional: Iterable[object], keywo
 
     Args:
         function: The function that is called.
-        positional: Its positional arguments: arrays, numbers, texts, None, and tuples, lists and dataclasses of these.
+        positional: Its positional arguments: arrays, numbers, texts, None, and tuples, lists and dataclasses of these;
+            a dataclass counts by the fields by which it is compared.
         keywords: Its keyword arguments, of the same types.
 
     Returns:
@@ -190,6 +191,7 @@ def _add(digest: _Hash, value: object) -> None:
         for item in value:
             _add(digest, item)
     elif is_dataclass(value) and not isinstance(value, type):
-        _add(digest, (type(value).__qualname__, *(getattr(value, field.name) for field in fields(value))))
+        compared = [getattr(value, field.name) for field in fields(value) if field.compare]
+        _add(digest, (type(value).__qualname__, *compared))
     else:
         raise TypeError(f"a {type(value).__name__} is not hashed")

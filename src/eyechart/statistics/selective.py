@@ -8,22 +8,15 @@ from numpy.typing import ArrayLike, NDArray
 from eyechart.statistics._checks import check_integers, check_length, check_outcomes, require
 from eyechart.statistics._sweeps import (
     RankedSamples,
-    Samples,
     Step,
     check_outcome_columns,
     check_vector,
-    count_blocks,
     coverage_steps,
-    measure_blocks,
     rank_by_confidence,
     run_ends,
     take_at,
 )
-from eyechart.statistics.bootstrap_samples import Seed
-from eyechart.statistics.degenerate_intervals import share_interval
-from eyechart.statistics.draws_cache import cached_array, cached_tuple
-from eyechart.statistics.intervals import Interval
-from eyechart.statistics.resampling import bootstrap_counts
+from eyechart.statistics.measures import Measure
 from eyechart.statistics.thresholds import CoverageCurve, accuracy_coverage_area
 
 Average = Literal["micro", "macro", "balanced"]
@@ -130,114 +123,49 @@ def aurc(confidences: ArrayLike, correct: ArrayLike, weights: ArrayLike | None =
     return 1 - accuracy_coverage_area(confidences, correct, weights)
 
 
-@cached_tuple
-def auc_interval(
-    confidences: ArrayLike,
-    correct: ArrayLike,
-    *,
-    classes: ArrayLike | None = None,
-    average: Average = "micro",
-    times: int = 1000,
-    seed: Seed = 0,
-    level: float = 0.95,
-    clusters: ArrayLike | None = None,
-) -> Interval:
-    """Return the percentile interval of the area under accuracy by coverage over resampled images.
+def accuracy_coverage_auc(
+    confidences: ArrayLike, correct: ArrayLike, *, classes: ArrayLike | None = None, average: Average = "micro"
+) -> Measure:
+    """Return the area under accuracy by coverage as a measure, for its interval and its resamples.
+
+    Up to rounding its value is that of `accuracy_coverage_area` or `macro_auc`.
 
     Args:
         confidences: As for `accuracy_coverage`.
-        correct: As for `accuracy_coverage`.
+        correct: (n,) of 1, 0 and NaN, or (n, L) of L label sets that score the same images.
         classes: (n,) as for `macro_accuracy_coverage`.
         average: "micro", where images count alike, "macro", as `macro_auc`, or "balanced", with `balanced_weights`,
             which each resample has anew; the last two need `classes`.
-        times: How many resamples.
-        seed: A whole number or a numpy Generator.
-        level: In (0, 1).
-        clusters: (n,), the cluster of each image, such as its observation, whose images are drawn all or none.
 
     Returns:
-        Interval of fractions; where no resample differs, as when every image is right, `share_interval`'s; NaN where no
-        image is scored or without resamples.
+        Measure, NaN where no image is scored. The resamples of several label sets are (times, L), and these have no
+        value and no interval.
 
     Raises:
-        ValueError: As `macro_accuracy_coverage` does, and where the average is unknown or has no classes, `times` is
-            negative or the level is no level.
+        ValueError: As `macro_accuracy_coverage` does, where the average is unknown or has no classes, and where an
+            image is NaN under some of the label sets only.
 
-    Source: B. Efron, The Annals of Statistics 7 (1979) 1-26, of RealBirdID's AUC, arXiv 2603.27033, Section 4.
+    Source: `accuracy_coverage_area` and `macro_auc`.
 
-    >>> low, high = auc_interval([0.9, 0.8, 0.7, 0.6, 0.5], [1, 1, 0, 1, 0])
+    >>> area = accuracy_coverage_auc([0.9, 0.6, 0.6, 0.2], [1, 1, 0, 0])
+    >>> area.resample([[1, 1, 1, 1], [0, 0, 2, 2]]).round(3).tolist()
+    [0.708, 0.0]
+    >>> low, high = accuracy_coverage_auc([0.9, 0.8, 0.7, 0.6, 0.5], [1, 1, 0, 1, 0]).interval()
     >>> round(low, 3), round(high, 3)
     (0.147, 1.0)
     """
-    require(0 < level < 1, "auc_interval", "level", "between 0 and 1", level)
-    _known("auc_interval", average, classes)
-    scored, label = _of_classes("auc_interval", confidences, correct, classes)
-    images, n = _Images.of(scored, label, scored.correct[None]), len(label)
-    unit = (
-        np.arange(len(np.asarray(correct)))
-        if clusters is None
-        else _classes("auc_interval", clusters, len(np.asarray(correct)), "clusters")
-    )
-    samples, units = (
-        bootstrap_counts(n, times, seed, clusters=unit[scored.indices]),
-        len(np.unique(unit[scored.indices])),
-    )
-    if not n or not times:
-        return Interval(float("nan"), float("nan"))
+    name = "accuracy_coverage_auc"
+    require(average in AVERAGES, name, "average", f"one of {AVERAGES}", average)
+    require(average == "micro" or classes is not None, name, "classes", f"given for {average!r}", classes)
+    columns = check_outcome_columns(name, "correct", correct)
+    ranked, label = _of_classes(name, confidences, columns[:, 0], classes)
+    outcomes, label_sets = columns[ranked.indices], np.shape(correct)[1:]
+    images = _Images.of(ranked, label, outcomes.T)
 
     def area(counts: Ints) -> Floats:
-        return images.area(counts, average)[:, 0]
+        return images.area(np.atleast_2d(counts), average).reshape((*counts.shape[:-1], *label_sets))
 
-    draws = measure_blocks(count_blocks("auc_interval", samples, n, slice(None)), area)
-    return share_interval(draws, min(1.0, float(area(np.ones((1, n), np.int64))[0])), units, level)
-
-
-@cached_array
-def auc_bootstrap(
-    confidences: ArrayLike,
-    correct: ArrayLike,
-    samples: Samples,
-    *,
-    classes: ArrayLike | None = None,
-    average: Average = "micro",
-) -> Floats:
-    """Return the area under accuracy by coverage of given resamples, so that two models can be compared on them.
-
-    Args:
-        confidences: As for `auc_interval`.
-        classes: As for `auc_interval`.
-        average: As for `auc_interval`.
-        correct: (n,) as for `auc_interval`, or (n, L) of L label sets that score the same images.
-        samples: Resample by resample how often each image is taken, (n,) whole numbers, as
-            `resampling.bootstrap_counts` has them.
-
-    Returns:
-        A fraction for each resample (times,), of several label sets (times, L); NaN where the resample has no scored
-        image.
-
-    Raises:
-        ValueError: As `auc_interval` does, where a resample has another length, and where an image is NaN under some of
-            the label sets only.
-
-    Source: B. Efron, The Annals of Statistics 7 (1979) 1-26; the area as `accuracy_coverage_area` and `macro_auc`.
-
-    >>> auc_bootstrap([0.9, 0.6, 0.6, 0.2], [1, 1, 0, 0], [[1, 1, 1, 1], [0, 0, 2, 2]]).round(3).tolist()
-    [0.708, 0.0]
-    """
-    function = "auc_bootstrap"
-    _known(function, average, classes)
-    columns = check_outcome_columns(function, "correct", correct)
-    ranked, label = _of_classes(function, confidences, columns[:, 0], classes)
-    images = _Images.of(ranked, label, columns[ranked.indices].T)
-    blocks = count_blocks(function, samples, len(columns), ranked.indices)
-    areas = np.concatenate([np.zeros((0, columns.shape[1])), *(images.area(counts, average) for counts in blocks)])
-    bootstrap_samples: Floats = areas.reshape(-1, *np.shape(correct)[1:])
-    return bootstrap_samples
-
-
-def _known(function: str, average: Average, classes: ArrayLike | None) -> None:
-    require(average in AVERAGES, function, "average", f"one of {AVERAGES}", average)
-    require(average == "micro" or classes is not None, function, "classes", f"given for {average!r}", classes)
+    return Measure((name, average, ranked.confidence, outcomes, label), len(columns), ranked.indices, area)
 
 
 class _Images(NamedTuple):
@@ -335,7 +263,7 @@ def _of_classes(
     return images, np.unique(label[images.indices], return_inverse=True)[1].astype(np.int64)
 
 
-def _classes(function: str, classes: ArrayLike, length: int, parameter: str = "classes") -> Ints:
-    label = check_integers(function, parameter, classes, ndim=1)
-    check_length(function, parameter, label, length)
+def _classes(function: str, classes: ArrayLike, length: int) -> Ints:
+    label = check_integers(function, "classes", classes, ndim=1)
+    check_length(function, "classes", label, length)
     return label

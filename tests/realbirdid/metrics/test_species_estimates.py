@@ -108,8 +108,8 @@ def bootstrap_of(estimates: Iterable[Estimate], key: tuple[str, str, str]) -> An
 
 
 AREAS = {
-    ("ua_a", "all"): lambda view, rows, _: ua_a(
-        view.uncertainty("max_probability", 0)[rows], view.observations.answerable[rows] == 0
+    ("ua_a", "all"): lambda view, rows, _: (
+        ua_a(view.uncertainty("max_probability", 0)[rows], view.observations.answerable[rows] == 0).value
     ),
     ("ig", "answerable"): lambda view, rows, views: (
         information_gain(views.tree, view.summary.threshold_steps.select(rows), view.observations.species[rows]).area

@@ -13,11 +13,9 @@ from eyechart.realbirdid.statistics.abstention_tradeoff import (
     CRITERIA,
     abstention_curve,
     abstention_rate_at,
-    abstention_rate_at_interval,
     harmonic_mean,
     harmonic_mean_interval,
     ua_a,
-    ua_a_interval,
     uncertainty,
 )
 from eyechart.statistics.degenerate_intervals import share_interval
@@ -56,13 +54,13 @@ def plain_points(drawn):
 
 @given(both)
 def test_ua_a_is_the_share_of_pairs_in_order(drawn) -> None:
-    assert ua_a(*columns(drawn)) == pytest.approx(pair_share(drawn), abs=1e-12)
+    assert ua_a(*columns(drawn)).value == pytest.approx(pair_share(drawn), abs=1e-12)
 
 
 @given(both)
 def test_ua_a_is_scikit_learns_auroc(drawn) -> None:
     scores, without = columns(drawn)
-    assert ua_a(scores, without) == pytest.approx(roc_auc_score(without, finite(scores)))
+    assert ua_a(scores, without).value == pytest.approx(roc_auc_score(without, finite(scores)))
 
 
 @given(both)
@@ -90,59 +88,59 @@ def test_the_tradeoff_rises_from_nothing_to_all(drawn) -> None:
 @given(both)
 def test_ua_a_is_the_area_under_the_tradeoff(drawn) -> None:
     _, x, y = abstention_curve(*columns(drawn))
-    assert ua_a(*columns(drawn)) == pytest.approx(np.trapezoid(y, x))
+    assert ua_a(*columns(drawn)).value == pytest.approx(np.trapezoid(y, x))
 
 
 @given(both)
 def test_only_the_order_of_uncertainties_counts(drawn) -> None:
     scores, without = columns(drawn)
     for monotone in (finite(scores), np.exp(finite(scores)), 3 * finite(scores) - 7):
-        assert ua_a(monotone, without) == ua_a(scores, without)
+        assert ua_a(monotone, without).value == ua_a(scores, without).value
         np.testing.assert_array_equal(abstention_curve(monotone, without)[1:], abstention_curve(scores, without)[1:])
-        assert ua_a_interval(monotone, without, 20) == ua_a_interval(scores, without, 20)
+        assert ua_a(monotone, without).interval(20) == ua_a(scores, without).interval(20)
 
 
 @given(both, st.randoms(use_true_random=False))
 def test_the_order_of_the_images_does_not_count(drawn, random) -> None:
     mixed = random.sample(drawn, len(drawn))
-    assert ua_a(*columns(mixed)) == ua_a(*columns(drawn))
+    assert ua_a(*columns(mixed)).value == ua_a(*columns(drawn)).value
     np.testing.assert_array_equal(abstention_curve(*columns(mixed)), abstention_curve(*columns(drawn)))
 
 
 @given(both)
 def test_the_opposite_score_has_the_opposite_area(drawn) -> None:
     scores, without = columns(drawn)
-    assert ua_a(-finite(scores), without) == pytest.approx(1 - ua_a(scores, without))
-    assert ua_a(scores, ~without) == pytest.approx(1 - ua_a(scores, without))
+    assert ua_a(-finite(scores), without).value == pytest.approx(1 - ua_a(scores, without).value)
+    assert ua_a(scores, ~without).value == pytest.approx(1 - ua_a(scores, without).value)
 
 
 @given(both)
 def test_no_order_is_better_than_all_unanswerable_first_or_worse_than_last(drawn) -> None:
     scores, without = columns(drawn)
-    best, worst = (ua_a(np.where(without, side, 0), without) for side in (1, -1))
+    best, worst = (ua_a(np.where(without, side, 0), without).value for side in (1, -1))
     assert (worst, best) == (0, 1)
-    assert worst <= ua_a(scores, without) <= best
+    assert worst <= ua_a(scores, without).value <= best
 
 
 @given(both, st.floats(0, 1, exclude_min=True))
 def test_a_share_is_reached_at_the_first_threshold_that_does(drawn, share) -> None:
-    assert abstention_rate_at(*columns(drawn), share) == next(x for x, y in plain_points(drawn) if y >= share)
+    assert abstention_rate_at(*columns(drawn), share).value == next(x for x, y in plain_points(drawn) if y >= share)
 
 
 @pytest.mark.parametrize("share", [1e-12, 0.001, 0.33])
 def test_a_share_of_less_than_one_image_is_that_of_one(share) -> None:
-    assert abstention_rate_at([0.9, 0.8, 0.7, 0.1], [False, True, True, True], share) == 1
-    assert abstention_rate_at([0.9, 0.8, 0.7, 0.1], [True, False, True, True], share) == 0
+    assert abstention_rate_at([0.9, 0.8, 0.7, 0.1], [False, True, True, True], share).value == 1
+    assert abstention_rate_at([0.9, 0.8, 0.7, 0.1], [True, False, True, True], share).value == 0
 
 
 @given(both, st.sampled_from([0.3, 0.95, 1]), st.integers(0, 9))
 def test_a_shares_interval_is_a_loop_over_resampled_rows(drawn, share, seed) -> None:
     scores, without = columns(sorted(drawn, key=lambda image: -image[0]))
-    random, value = np.random.default_rng(seed), abstention_rate_at(scores, without, share)
+    random, value = np.random.default_rng(seed), abstention_rate_at(scores, without, share).value
     taken = [resampled_by_kind(without, random) for _ in range(30)]
-    found = [abstention_rate_at(scores[rows], without[rows], share) for rows in taken]
+    found = [abstention_rate_at(scores[rows], without[rows], share).value for rows in taken]
     low, high = share_interval(found, value, min(without.sum(), (~without).sum()), 0.9)
-    ours = abstention_rate_at_interval(scores, without, share, times=30, seed=seed, level=0.9)
+    ours = abstention_rate_at(scores, without, share).interval(30, seed, 0.9)
     assert ours == pytest.approx((min(low, value), max(high, value)))
 
 
@@ -157,7 +155,7 @@ def test_a_shares_intervals_cover(share) -> None:
     random, truth = np.random.default_rng(4), math.erfc((NormalDist().inv_cdf(1 - share) + 1) / math.sqrt(2)) / 2
     without, found = np.arange(300) < 100, []
     for seed in range(100):
-        low, high = abstention_rate_at_interval(random.normal(size=300) + without, without, share, times=200, seed=seed)
+        low, high = abstention_rate_at(random.normal(size=300) + without, without, share).interval(200, seed)
         found.append(low <= truth <= high)
     assert np.mean(found) >= 0.88
 
@@ -167,8 +165,8 @@ def test_images_without_an_uncertainty_change_nothing(drawn) -> None:
     scores, without = columns([*drawn, (math.nan, True), (math.nan, False)])
     np.testing.assert_array_equal(abstention_curve(scores, without), abstention_curve(*columns(drawn)))
     np.testing.assert_array_equal(
-        [ua_a(scores, without), *ua_a_interval(scores, without, 9)],
-        [ua_a(*columns(drawn)), *ua_a_interval(*columns(drawn), 9)],
+        [ua_a(scores, without).value, *ua_a(scores, without).interval(9)],
+        [ua_a(*columns(drawn)).value, *ua_a(*columns(drawn)).interval(9)],
     )
 
 
@@ -176,18 +174,18 @@ def test_images_without_an_uncertainty_change_nothing(drawn) -> None:
 def test_constant_uncertainty_tells_nothing(drawn, score) -> None:
     _, without = columns(drawn)
     constant = np.full(len(without), float(score))
-    assert ua_a(constant, without) == 0.5
+    assert ua_a(constant, without).value == 0.5
     np.testing.assert_array_equal(abstention_curve(constant, without)[1:], [[0, 1], [0, 1]])
-    low, high = ua_a_interval(constant, without, 9)
+    low, high = ua_a(constant, without).interval(9)
     assert 0 <= low < 0.5 < high <= 1
 
 
 @given(st.lists(unsure, max_size=9), st.booleans())
 def test_images_of_one_kind_have_no_area(scores, kind) -> None:
     without = np.full(len(scores), kind)
-    curve = abstention_curve(scores, without)
-    assert np.isnan([ua_a(scores, without), *ua_a_interval(scores, without)]).all()
-    assert np.isnan([abstention_rate_at(scores, without), *abstention_rate_at_interval(scores, without)]).all()
+    curve, rate = abstention_curve(scores, without), abstention_rate_at(scores, without)
+    assert np.isnan([ua_a(scores, without).value, *ua_a(scores, without).interval()]).all()
+    assert np.isnan([rate.value, *rate.interval()]).all()
     assert np.isnan(curve.answerable if kind or not scores else curve.unanswerable).all()
     assert len(curve.thresholds) == 1 + len(set(scores))
 
@@ -198,9 +196,11 @@ def test_the_interval_is_a_loop_over_resampled_rows(drawn, seed) -> None:
     scores, without = columns(sorted(drawn, key=lambda image: -image[0]))
     random = np.random.default_rng(seed)
     taken = [resampled_by_kind(without, random) for _ in range(30)]
-    found = [ua_a(scores[rows], without[rows]) for rows in taken]
-    expected = share_interval(found, ua_a(scores, without), min(without.sum(), (~without).sum()), 0.9)
-    assert ua_a_interval(scores, without, 30, seed, 0.9) == pytest.approx(expected)
+    found = [ua_a(scores[rows], without[rows]).value for rows in taken]
+    expected = share_interval(found, ua_a(scores, without).value, min(without.sum(), (~without).sum()), 0.9)
+    low, high = expected
+    value = ua_a(scores, without).value
+    assert ua_a(scores, without).interval(30, seed, 0.9) == pytest.approx((min(low, value), max(high, value)))
 
 
 @pytest.mark.deep
@@ -209,13 +209,13 @@ def test_intervals_cover(strength) -> None:
     random, truth = np.random.default_rng(3), 0.5 * (1 + math.erf(strength / 2))
     without, found = np.arange(150) < 50, []
     for seed in range(150):
-        low, high = ua_a_interval(random.normal(size=150) + strength * without, without, 300, seed)
+        low, high = ua_a(random.normal(size=150) + strength * without, without).interval(300, seed)
         found.append(low <= truth <= high)
     assert np.mean(found) >= 0.9
 
 
 def test_perfect_separation_is_not_known_for_sure() -> None:
-    low, high = ua_a_interval([0.9] * 40 + [0.1] * 400, [True] * 40 + [False] * 400, 50)
+    low, high = ua_a([0.9] * 40 + [0.1] * 400, [True] * 40 + [False] * 400).interval(50)
     assert 0.9 < low < high == 1
 
 
@@ -270,4 +270,4 @@ def test_where_none_was_right_the_harmonic_mean_may_be_above_nothing() -> None:
 def test_no_image_of_a_kind_has_no_interval(nothing) -> None:
     assert np.isnan(harmonic_mean_interval(*nothing)).all()
     assert np.isnan(harmonic_mean_interval([1, 0], [1, 0], times=0)).all()
-    assert np.isnan(ua_a_interval([1, 2], [True, False], times=0)).all()
+    assert np.isnan(ua_a([1, 2], [True, False]).interval(times=0)).all()

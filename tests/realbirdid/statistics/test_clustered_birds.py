@@ -6,18 +6,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.realbirdid.statistics.abstention_tradeoff import (
-    abstention_rate_at_interval,
+    abstention_rate_at,
     harmonic_mean_interval,
-    ua_a_interval,
+    ua_a,
 )
 from eyechart.realbirdid.statistics.cochran import cochran_q
 from eyechart.realbirdid.statistics.hierarchy import Tree, threshold_steps
-from eyechart.realbirdid.statistics.information_gain import information_gain_interval
-from eyechart.realbirdid.statistics.sweep_changes import information_gain_change, ua_a_change
+from eyechart.realbirdid.statistics.information_gain import information_gain_area
 from eyechart.statistics.calibration import calibration_error_interval
 from eyechart.statistics.clusters import clustered_stratified_interval, clustered_wilson
 from eyechart.statistics.intervals import stratified_interval, wilson
-from eyechart.statistics.selective import auc_interval
+from eyechart.statistics.measures import paired_change
+from eyechart.statistics.selective import accuracy_coverage_auc
 
 pytestmark = pytest.mark.deep
 
@@ -45,14 +45,16 @@ class Birds:
         found = [threshold_steps(TREE, table) for table in self.tables]
         sides = [self.right[mask] for mask in (self.without, ~self.without)]
         indices = self.index[self.without], self.index[~self.without]
-        yield ua_a_interval(self.sure, self.without, **how)
-        yield abstention_rate_at_interval(self.sure, self.without, **how)
+        yield ua_a(self.sure, self.without).interval(**how)
+        yield abstention_rate_at(self.sure, self.without).interval(**how)
         yield harmonic_mean_interval(*sides, times=60, seed=5, clusters=indices)
-        yield auc_interval(self.sure, self.right, **how)
-        yield auc_interval(self.sure, self.right, classes=self.label, average="macro", **how)
-        yield information_gain_interval(TREE, found[0], self.label, **how)
-        yield information_gain_change(TREE, *found, self.label, **how).interval
-        yield ua_a_change(self.sure, self.other, self.without, **how).interval
+        yield accuracy_coverage_auc(self.sure, self.right).interval(**how)
+        macro = accuracy_coverage_auc(self.sure, self.right, classes=self.label, average="macro")
+        yield macro.interval(**how)
+        gains = [information_gain_area(TREE, steps, self.label) for steps in found]
+        yield gains[0].interval(**how)
+        yield paired_change(*gains, **how).interval
+        yield paired_change(*(ua_a(side, self.without) for side in (self.sure, self.other)), **how).interval
         yield calibration_error_interval(self.sure, self.right, bins=1, **by)
 
 
@@ -68,8 +70,11 @@ def test_birds_that_are_seen_again_change_no_interval(seed, copies) -> None:
 @given(seeds)
 def test_images_of_one_observation_each_are_drawn_as_before(seed) -> None:
     birds = Birds(seed, 1)
-    plain = ua_a_interval(birds.sure, birds.without, 60, 5), auc_interval(birds.sure, birds.right, times=60, seed=5)
-    assert plain == tuple([*birds.intervals()][index] for index in (0, 3))
+    plain = [
+        each.interval(60, 5)
+        for each in (ua_a(birds.sure, birds.without), accuracy_coverage_auc(birds.sure, birds.right))
+    ]
+    assert plain == [[*birds.intervals()][index] for index in (0, 3)]
     assert calibration_error_interval(birds.sure, birds.right, bins=1) == [*birds.intervals()][-1]
 
 
@@ -95,7 +100,7 @@ def test_a_rate_of_observations_is_covered_as_often_as_it_says() -> None:
     for seed in range(200):
         unsure = without * 0.8 + random.normal(0, 1, 80)[clusters] + random.normal(0, 0.4, 240)
         for by in (clusters, None):
-            low, high = ua_a_interval(unsure, without, 300, seed, clusters=by)
+            low, high = ua_a(unsure, without).interval(300, seed, clusters=by)
             inside = low <= 0.7004 <= high  # normal, 0.8 apart, variance 1.16 each
             covered, plainly = (covered + inside, plainly) if by is not None else (covered, plainly + inside)
     assert abs(covered / 200 - 0.95) <= 0.02 + 2.5 * 0.0154  # standard errors

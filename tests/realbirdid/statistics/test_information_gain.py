@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from eyechart.realbirdid.statistics.hierarchy import node_probabilities, threshold_steps, tree_gt
 from eyechart.realbirdid.statistics.information_gain import (
     information_gain,
-    information_gain_bootstrap,
-    information_gain_interval,
+    information_gain_area,
 )
 from eyechart.statistics.resampling import percentile_interval
 from eyechart.statistics.thresholds import accuracy_coverage
@@ -178,7 +177,7 @@ def test_nothing_is_no_number(truth) -> None:
     steps = threshold_steps(tree, np.full((len(truth), 4), 0.25))
     found = information_gain(tree, steps, truth)
     assert [column.size for column in found[:3]] == [0, 0, 0]
-    assert np.isnan([found.area, *information_gain_interval(tree, steps, truth)]).all()
+    assert np.isnan([found.area, *information_gain_area(tree, steps, truth).interval()]).all()
 
 
 @pytest.mark.deep
@@ -189,7 +188,7 @@ def test_a_resample_is_scored_as_if_it_were_the_images(how, case) -> None:
     random, n = np.random.default_rng(7), len(truth)
     samples = [random.integers(n, size=n) for _ in range(20)]
     areas = [of(tree, leaves[rows], truth[rows], **how).area for rows in samples]
-    found = information_gain_interval(tree, threshold_steps(tree, leaves), truth, times=20, seed=7, **how)
+    found = information_gain_area(tree, threshold_steps(tree, leaves), truth, **how).interval(20, 7)
     assert np.ptp(np.round(areas, 12)) == 0 or found == pytest.approx(percentile_interval(areas), abs=1e-9)
 
 
@@ -200,7 +199,7 @@ def test_resamples_that_are_given_are_scored_in_the_same_way(how, case) -> None:
     tree, (leaves, truth) = case
     taken = [np.random.default_rng(seed).integers(len(truth), size=len(truth)) for seed in range(3)]
     samples = [np.bincount(rows, minlength=len(truth)) for rows in taken]
-    found = information_gain_bootstrap(tree, threshold_steps(tree, leaves), truth, samples, **how)
+    found = information_gain_area(tree, threshold_steps(tree, leaves), truth, **how).resample(samples)
     assert found == pytest.approx([of(tree, leaves[rows], truth[rows], **how).area for rows in taken])
 
 
@@ -208,7 +207,7 @@ def test_resamples_that_are_given_are_scored_in_the_same_way(how, case) -> None:
 @given(cases)
 def test_the_area_is_within_an_interval_that_is_no_point(how, case) -> None:
     tree, (leaves, truth) = case
-    low, high = information_gain_interval(tree, threshold_steps(tree, leaves), truth, times=50, **how)
+    low, high = information_gain_area(tree, threshold_steps(tree, leaves), truth, **how).interval(50)
     assert 0 <= low < high <= 1
     if len({*map(tuple, leaves)}) == len({*truth}) == 1:
         assert low <= of(tree, leaves, truth, **how).area <= high
@@ -220,7 +219,7 @@ def test_intervals_cover() -> None:
     truth = (random.random(20_000)[:, None] > leaves.cumsum(axis=1)).sum(axis=1)
     steps, area = threshold_steps(tree, leaves), of(tree, leaves, truth).area
     chosen = [random.integers(20_000, size=100) for _ in range(200)]
-    found = [information_gain_interval(tree, steps.select(rows), truth[rows], times=200) for rows in chosen]
+    found = [information_gain_area(tree, steps.select(rows), truth[rows]).interval(200) for rows in chosen]
     assert 0.9 <= np.mean([low <= area <= high for low, high in found]) <= 0.99
 
 
@@ -234,4 +233,4 @@ def test_a_truth_that_is_no_node_is_refused(truth) -> None:
 def test_an_interval_that_is_none_is_refused(name, value) -> None:
     steps = threshold_steps(TREES["a star"], [[0.25] * 4])
     with pytest.raises(ValueError, match=f"The '{name}' parameter of"):
-        information_gain_interval(TREES["a star"], steps, [0], **{name: value})
+        information_gain_area(TREES["a star"], steps, [0]).interval(**{name: value})

@@ -44,7 +44,7 @@ from eyechart.statistics.proper_scores import log_scores
 from eyechart.statistics.recall import mean_per_class_recall as mean_recall
 from eyechart.statistics.recall import mean_per_class_recall_bootstrap
 from eyechart.statistics.resampling import bootstrap_counts, percentile_interval, unit_bootstrap_shares
-from eyechart.statistics.selective import auc_bootstrap
+from eyechart.statistics.selective import accuracy_coverage_auc
 from eyechart.statistics.thresholds import accuracy_coverage_area as coverage_auc
 from eyechart.statistics.thresholds import accuracy_coverage_area_interval
 
@@ -77,7 +77,7 @@ class _ConfidenceBootstrap:
     @cached_property
     def area(self) -> Float64s:
         """The area under accuracy by coverage."""
-        return auc_bootstrap(self.confidences, self.correct, self.samples)
+        return accuracy_coverage_auc(self.confidences, self.correct).resample(self.samples)
 
 
 def _confidence_bootstraps(

@@ -32,28 +32,22 @@ from eyechart.realbirdid.metrics.shares import (
 )
 from eyechart.realbirdid.statistics.abstention_tradeoff import (
     CRITERIA,
+    Criterion,
     abstention_rate_at,
-    abstention_rate_at_interval,
     ua_a,
-    ua_a_bootstrap,
-    ua_a_interval,
 )
 from eyechart.realbirdid.statistics.hierarchy import Tree
-from eyechart.realbirdid.statistics.information_gain import (
-    information_gain,
-    information_gain_bootstrap,
-    information_gain_interval,
-)
+from eyechart.realbirdid.statistics.information_gain import information_gain_area
 from eyechart.realbirdid.statistics.stopping import correct_range, cross_fit_threshold
-from eyechart.realbirdid.statistics.sweep_changes import information_gain_change, ua_a_change
 from eyechart.results.estimates import Estimate, score_estimates
 from eyechart.results.records import ANSWERABLE, UNANSWERABLE, WHOLE
 from eyechart.statistics.calibration import calibration_error, calibration_error_bootstrap, calibration_error_interval
 from eyechart.statistics.clusters import clustered_stratified_interval
 from eyechart.statistics.intervals import Interval
+from eyechart.statistics.measures import Measure, PairedChange, paired_change
 from eyechart.statistics.proper_scores import log_scores_of_probabilities
 from eyechart.statistics.recall import mean_per_class_recall
-from eyechart.statistics.selective import auc_bootstrap, auc_interval, aurc, balanced_weights, macro_auc
+from eyechart.statistics.selective import accuracy_coverage_auc, aurc, balanced_weights, macro_auc
 from eyechart.statistics.thresholds import accuracy_coverage_area
 
 Bools = NDArray[np.bool_]
@@ -111,86 +105,71 @@ def species_scores(predictions: SpeciesPredictions) -> Iterator[Estimate]:
 
 def range_changes(predictions: SpeciesPredictions) -> Iterator[Estimate]:
     """Yield the paired changes of IG and UA/A from all species to the range lists, over images with a list."""
-    views, seed = predictions.views, predictions.seed
-    before, after = views[ELIGIBLE], views[RANGE]
-    answered, answerable = before.answered & after.answered, before.observations.answerable
-    rows, kinds = np.flatnonzero(answered & answerable), ~answerable[answered]
-    truth = before.observations.species[rows]
+    sides = predictions.views[ELIGIBLE], predictions.views[RANGE]
+    both, observations = sides[0].answered & sides[1].answered, sides[0].observations
+    gains = [_information_gain(view, predictions.views.tree, both) for view in sides]
+    areas = [_ua_a(view, MAIN, both) for view in sides]
+    for name, subset, (before, after) in (("ig_change", ANSWERABLE, gains), ("ua_a_change", WHOLE, areas)):
+        change = paired_change(before, after, seed=predictions.seed, clusters=observations.clusters)
+        clusters = NO_CLUSTERS if np.isnan(change.value) else observations.clusters[before.rows]
+        yield estimate(name, RANGE, subset, clusters, partial(PairedChange, *change), "bootstrap")
 
-    def gain() -> Value:
-        first, second = (view.summary.threshold_steps.select(rows) for view in (before, after))
-        change = information_gain_change(
-            views.tree, first, second, truth, seed=seed, clusters=before.observations.clusters[rows]
-        )
-        return change.value, change.interval
 
-    def tradeoff() -> Value:
-        first, second = (view.uncertainty(MAIN, 0)[answered] for view in (before, after))
-        change = ua_a_change(first, second, kinds, seed=seed, clusters=before.observations.clusters[answered])
-        return change.value, change.interval
+def _information_gain(view: RangeView, tree: Tree, counted: Bools, **how: Any) -> Measure:
+    """Return the area of Metric 2 over the answerable images of a mask."""
+    species = np.where(counted & view.observations.answerable, view.observations.species, -1)
+    return information_gain_area(tree, view.summary.threshold_steps, species, **how)
 
-    clusters = before.observations.clusters
-    both = clusters[answered] if kinds.any() and not kinds.all() else NO_CLUSTERS
-    yield estimate("ig_change", RANGE, ANSWERABLE, clusters[rows], gain, "bootstrap")
-    yield estimate("ua_a_change", RANGE, WHOLE, both, tradeoff, "bootstrap")
+
+def _ua_a(view: RangeView, criterion: Criterion, counted: Bools) -> Measure:
+    """Return Metric 1 over the images of a mask."""
+    return ua_a(np.where(counted, view.uncertainty(criterion, 0), np.nan), ~view.observations.answerable)
 
 
 def _gain_estimates(view: RangeView, tree: Tree, seed: int) -> Iterator[Estimate]:
     """Yield Metric 2 of a label set: the area under accuracy by information gain."""
-    rows = np.flatnonzero(view.answered & view.observations.answerable)
-    steps, truth, clusters = (
-        view.summary.threshold_steps.select(rows),
-        view.observations.species[rows],
-        view.observations.clusters[rows],
-    )
-
-    def bootstrap() -> Float64s:
-        species = np.where(view.answered & view.observations.answerable, view.observations.species, -1)
-        return information_gain_bootstrap(
-            tree, view.summary.threshold_steps, species, bootstrap_weights(view.observations, seed)
-        )
-
     for name, how in GAIN_VARIANTS.items():
-
-        def value(how: Mapping[str, Any] = how) -> Value:
-            area = information_gain(tree, steps, truth, **how).area
-            return area, information_gain_interval(tree, steps, truth, seed=seed, clusters=clusters, **how)
-
-        more: dict[str, Any] = {}
-        if name == "ig":
-            more = {"bootstrap": bootstrap, "title": metric_title("IG", view.labels)}
-        yield estimate(name, view.labels, ANSWERABLE, clusters, value, "bootstrap", **more)
+        area = _information_gain(view, tree, view.answered, **how)
+        title = metric_title("IG", view.labels) if name == "ig" else ""
+        yield _measure_estimate(name, view, ANSWERABLE, area, seed, compared=name == "ig", title=title)
 
 
 def abstention_estimates(view: RangeView, seed: int) -> Iterator[Estimate]:
     """Yield Metric 1 of a label set by each criterion, and the abstention rate that 95 % coverage costs."""
-    without = ~view.observations.answerable[view.answered]
-    clusters = view.observations.clusters[view.answered]
-    both = clusters if without.any() and not without.all() else NO_CLUSTERS
+    for criterion in CRITERIA:
+        area, is_main = _ua_a(view, criterion, view.answered), criterion == MAIN
+        title = metric_title("UA/A", view.labels) if is_main else ""
+        yield _measure_estimate(
+            criterion_name("ua_a", criterion), view, WHOLE, area, seed, compared=is_main, title=title
+        )
+    unsure = np.where(view.answered, view.uncertainty(MAIN, 0), np.nan)
+    rate = abstention_rate_at(unsure, ~view.observations.answerable)
+    yield _measure_estimate("abstained_at_95", view, WHOLE, rate, seed)
+
+
+def _measure_estimate(
+    name: str, view: RangeView, subset: str, measure: Measure, seed: int, *, compared: bool = False, title: str = ""
+) -> Estimate:
+    """Return the estimate of a measure over all images; `compared` by its resamples with another run."""
+    observations = view.observations
+    clusters = NO_CLUSTERS if np.isnan(measure.value) else observations.clusters[measure.rows]
+
+    def value() -> Value:
+        return measure.value, measure.interval(seed=seed, clusters=observations.clusters)
 
     def bootstrap() -> Float64s:
-        every = np.where(view.answered, view.uncertainty(MAIN, 0), np.nan)
-        return ua_a_bootstrap(every, ~view.observations.answerable, bootstrap_weights(view.observations, seed))
+        return measure.resample(bootstrap_weights(observations, seed))
 
-    for criterion in CRITERIA:
-        unsure = view.uncertainty(criterion, 0)[view.answered]
-
-        def value(unsure: Float64s = unsure) -> Value:
-            return ua_a(unsure, without), ua_a_interval(unsure, without, seed=seed, clusters=clusters)
-
-        more: dict[str, Any] = {}
-        if criterion == MAIN:
-            more = {"bootstrap": bootstrap, "title": metric_title("UA/A", view.labels)}
-        yield estimate(criterion_name("ua_a", criterion), view.labels, WHOLE, both, value, "bootstrap", **more)
-
-    unsure = view.uncertainty(MAIN, 0)[view.answered]
-
-    def cost() -> Value:
-        return abstention_rate_at(unsure, without), abstention_rate_at_interval(
-            unsure, without, seed=seed, clusters=clusters
-        )
-
-    yield estimate("abstained_at_95", view.labels, WHOLE, both, cost, "bootstrap")
+    return estimate(
+        name,
+        view.labels,
+        subset,
+        clusters,
+        value,
+        "bootstrap",
+        bootstrap=bootstrap if compared else None,
+        title=title,
+    )
 
 
 def _tree_estimates(view: RangeView, seed: int) -> Iterator[Estimate]:
@@ -248,49 +227,52 @@ def _accuracy_estimates(view: RangeView, part: LevelSubset, seed: int) -> Iterat
 def _area_estimates(view: RangeView, part: LevelSubset, seed: int) -> Iterator[Estimate]:
     """Yield Metric 3 of a subset at one level: areas under accuracy by coverage, by criterion and class average."""
     subset, level, level_index, mask = part
-    right, truth = view.correct[level_index][mask], view.targets[level_index][mask]
-    sure, clusters = -view.uncertainty(MAIN, level_index)[mask], view.observations.clusters[mask]
+    observations, classes = view.observations, view.targets[level_index]
+    correct, sure = _masked_correct(mask, view, level_index), -view.uncertainty(MAIN, level_index)
     area_estimate = partial(
-        estimate, labels=view.labels, subset=subset, level=level, clusters=clusters, method="bootstrap"
+        estimate,
+        labels=view.labels,
+        subset=subset,
+        level=level,
+        clusters=observations.clusters[mask],
+        method="bootstrap",
     )
-    interval = partial(auc_interval, seed=seed, clusters=clusters)
+    micro = accuracy_coverage_auc(sure, correct)
+    macro, balanced = (
+        accuracy_coverage_auc(sure, correct, classes=classes, average=average) for average in ("macro", "balanced")
+    )
 
-    def by(sure: Float64s) -> Value:
-        return accuracy_coverage_area(sure, right), interval(sure, right)
-
-    area = cache(partial(by, sure))
-
-    def risk() -> Value:
-        low, high = area()[1]
-        return aurc(sure, right), Interval(1 - high, 1 - low)
-
-    def macro() -> Value:
-        return macro_auc(sure, right, truth), interval(sure, right, classes=truth, average="macro")
-
-    def balanced() -> Value:
-        value = accuracy_coverage_area(sure, right, balanced_weights(right, truth))
-        return value, interval(sure, right, classes=truth, average="balanced")
-
-    every = _masked_correct(mask, view, level_index), -view.uncertainty(MAIN, level_index)
+    @cache  # of two estimates
+    def interval(area: Measure) -> Interval:
+        return area.interval(seed=seed, clusters=observations.clusters)
 
     @cache
-    def resamples() -> Float64s:
-        return auc_bootstrap(every[1], every[0], bootstrap_weights(view.observations, seed))
+    def resamples(area: Measure) -> Float64s:
+        return area.resample(bootstrap_weights(observations, seed))
 
-    def risks() -> Float64s:
-        return 1 - resamples()
+    def micro_value() -> Value:
+        return accuracy_coverage_area(sure, correct), interval(micro)
 
-    def macro_resamples() -> Float64s:
-        samples = bootstrap_weights(view.observations, seed)
-        return auc_bootstrap(every[1], every[0], samples, classes=view.targets[level_index], average="macro")
+    def risk_value() -> Value:
+        low, high = interval(micro)
+        return aurc(sure, correct), Interval(1 - high, 1 - low)
 
-    yield area_estimate("auc", value=area, bootstrap=resamples)
-    yield area_estimate("aurc", value=risk, bootstrap=risks)
-    yield area_estimate("auc_macro", value=macro, bootstrap=macro_resamples)
-    yield area_estimate("auc_balanced", value=balanced)
+    def macro_value() -> Value:
+        return macro_auc(sure, correct, classes), interval(macro)
+
+    def balanced_value() -> Value:
+        return accuracy_coverage_area(sure, correct, balanced_weights(correct, classes)), interval(balanced)
+
+    def other_value(criterion: Criterion) -> Value:
+        unsure = view.uncertainty(criterion, level_index)
+        return accuracy_coverage_area(-unsure, correct), interval(accuracy_coverage_auc(-unsure, correct))
+
+    yield area_estimate("auc", value=micro_value, bootstrap=lambda: resamples(micro))
+    yield area_estimate("aurc", value=risk_value, bootstrap=lambda: 1 - resamples(micro))
+    yield area_estimate("auc_macro", value=macro_value, bootstrap=lambda: resamples(macro))
+    yield area_estimate("auc_balanced", value=balanced_value)
     for criterion in OTHERS:
-        other = -view.uncertainty(criterion, level_index)[mask]
-        yield area_estimate(criterion_name("auc", criterion), value=partial(by, other))
+        yield area_estimate(criterion_name("auc", criterion), value=partial(other_value, criterion))
 
 
 def _masked_correct(mask: Bools, view: RangeView, level_index: int) -> Float64s:

@@ -1,19 +1,16 @@
 """Abstention: whether uncertainty separates unanswerable from answerable images."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eyechart.statistics._checks import check_booleans, check_integers, check_length, check_outcomes, require
+from eyechart.statistics._checks import check_booleans, check_length, check_outcomes, require
 from eyechart.statistics._sweeps import (
     Samples,
     check_vector,
-    concordance,
-    count_blocks,
-    measure_blocks,
+    coverage_steps,
     run_ends,
     take_at,
     total_resamples,
@@ -22,7 +19,8 @@ from eyechart.statistics.bootstrap_samples import Seed
 from eyechart.statistics.degenerate_intervals import ROUNDING, share_interval
 from eyechart.statistics.draws_cache import cached_array, cached_tuple
 from eyechart.statistics.intervals import Interval
-from eyechart.statistics.resampling import bootstrap_counts, cluster_bootstrap_totals, ratios
+from eyechart.statistics.measures import Measure, clusters_of
+from eyechart.statistics.resampling import cluster_bootstrap_totals, ratios
 
 Criterion = Literal["max_probability", "entropy", "margin"]
 CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
@@ -102,13 +100,13 @@ def abstention_curve(uncertainty: ArrayLike, unanswerable: ArrayLike) -> _Absten
     >>> curve.thresholds.tolist(), curve.answerable.tolist(), curve.unanswerable.tolist()
     ([inf, 0.9, 0.5, 0.1], [0.0, 0.0, 0.5, 1.0], [0.0, 0.5, 1.0, 1.0])
     """
-    unsure, without = _falling("abstention_curve", uncertainty, unanswerable)
+    unsure, without, _ = _ordered("abstention_curve", uncertainty, unanswerable)
     last = run_ends(unsure)
     shares = [_share(np.append(0, np.cumsum(kind)[last])) for kind in (~without, without)]
     return _AbstentionCurve(np.append(np.inf, unsure[last]), *shares)
 
 
-def abstention_rate_at(uncertainty: ArrayLike, unanswerable: ArrayLike, share: float = 0.95) -> float:
+def abstention_rate_at(uncertainty: ArrayLike, unanswerable: ArrayLike, share: float = 0.95) -> Measure:
     """Return the abstention rate on answerable images if it is at least `share` on unanswerable images.
 
     Args:
@@ -117,67 +115,27 @@ def abstention_rate_at(uncertainty: ArrayLike, unanswerable: ArrayLike, share: f
         share: Above 0 and at most 1, which may be less than one image.
 
     Returns:
-        A fraction, at the highest threshold that does it; NaN without answerable or unanswerable images.
+        Measure, at the highest threshold that does it, with answerable and unanswerable images resampled separately;
+        NaN without answerable or unanswerable images.
 
     Raises:
         ValueError: As `abstention_curve` does, and where the share is out of range.
 
     Source: the false positive rate at 95 % true positives of S. Liang, Y. Li and R. Srikant, arXiv 1706.02690.
 
-    >>> abstention_rate_at([0.9, 0.5, 0.5, 0.1], [True, True, False, False])
+    >>> abstention_rate_at([0.9, 0.5, 0.5, 0.1], [True, True, False, False]).value
     0.5
     """
-    require(0 < share <= 1, "abstention_rate_at", "share", "above 0 and at most 1", share)
-    unsure, without = _falling("abstention_rate_at", uncertainty, unanswerable)
-    return float(_reached(without, run_ends(unsure), share, np.ones(len(unsure), np.int64)))
-
-
-@cached_tuple
-def abstention_rate_at_interval(
-    uncertainty: ArrayLike,
-    unanswerable: ArrayLike,
-    share: float = 0.95,
-    *,
-    times: int = 1000,
-    seed: Seed = 0,
-    level: float = 0.95,
-    clusters: ArrayLike | None = None,
-) -> Interval:
-    """Return the percentile interval of `abstention_rate_at`, resampling answerable and unanswerable images separately.
-
-    Args:
-        uncertainty: As for `abstention_rate_at`.
-        unanswerable: As for `abstention_rate_at`.
-        share: As for `abstention_rate_at`.
-        times: As for `ua_a_interval`.
-        seed: As for `ua_a_interval`.
-        level: As for `ua_a_interval`.
-        clusters: As for `ua_a_interval`.
-
-    Returns:
-        Interval of fractions, stretched to the value where it lies beside it; where no resample differs,
-        `share_interval`'s for the kind that has fewer images; NaN without answerable or unanswerable images or without
-        resamples.
-
-    Raises:
-        ValueError: As `abstention_rate_at` does, and where `times` is negative or the level is no level.
-
-    Source: B. Efron, The Annals of Statistics 7 (1979) 1-26, in two strata.
-
-    >>> low, high = abstention_rate_at_interval([0.9, 0.5, 0.5, 0.1], [True, True, False, False])
-    >>> low, high
-    (0.0, 1.0)
-    """
-    name = "abstention_rate_at_interval"
+    name = "abstention_rate_at"
     require(0 < share <= 1, name, "share", "above 0 and at most 1", share)
     unsure, without, rows = _ordered(name, uncertainty, unanswerable)
-    measure = partial(_reached, without, run_ends(unsure), share)
-    low, high = _stratified(name, without, measure, times, seed, level, _taken(name, clusters, uncertainty, rows))
-    value = float(measure(np.ones(len(unsure), np.int64)))
-    return Interval(min(low, value), max(high, value))  # a resample's last unanswerable ones are rarely all of them
+    reached = partial(_reached, without, run_ends(unsure), share)
+    return Measure(
+        (name, share, unsure, without), len(np.asarray(uncertainty)), rows, reached, without.astype(np.int64)
+    )
 
 
-def ua_a(uncertainty: ArrayLike, unanswerable: ArrayLike) -> float:
+def ua_a(uncertainty: ArrayLike, unanswerable: ArrayLike) -> Measure:
     """Return UA/A, the area under the abstention curve: the probability that uncertainty ranks a pair correctly.
 
     It is the chance that an unanswerable image is the less certain one of a pair, ties a half: the AUROC.
@@ -187,7 +145,8 @@ def ua_a(uncertainty: ArrayLike, unanswerable: ArrayLike) -> float:
         unanswerable: As for `abstention_curve`.
 
     Returns:
-        A fraction, 0.5 where uncertainty is uninformative; NaN without answerable or unanswerable images.
+        Measure, 0.5 where uncertainty is uninformative, with answerable and unanswerable images resampled separately;
+        NaN without answerable or unanswerable images.
 
     Raises:
         ValueError: As `abstention_curve` does.
@@ -195,76 +154,16 @@ def ua_a(uncertainty: ArrayLike, unanswerable: ArrayLike) -> float:
     Source: RealBirdID, arXiv 2603.27033, Section 4, Metric 1; J. A. Hanley and B. J. McNeil, Radiology 143 (1982)
     29-36.
 
-    >>> ua_a([0.9, 0.5, 0.5, 0.1], [True, True, False, False])
-    0.875
-    """
-    unsure, without = _falling("ua_a", uncertainty, unanswerable)
-    return float(concordance(without, run_ends(unsure), np.ones(len(unsure), np.int64)))
-
-
-@cached_tuple
-def ua_a_interval(
-    uncertainty: ArrayLike,
-    unanswerable: ArrayLike,
-    times: int = 1000,
-    seed: Seed = 0,
-    level: float = 0.95,
-    clusters: ArrayLike | None = None,
-) -> Interval:
-    """Return the percentile interval of UA/A, resampling answerable and unanswerable images separately.
-
-    Args:
-        uncertainty: As for `abstention_curve`.
-        unanswerable: As for `abstention_curve`.
-        times: How many resamples.
-        seed: A whole number or a numpy Generator.
-        level: In (0, 1).
-        clusters: (n,), the cluster of each image, such as its observation, whose images of one kind are drawn all or
-            none.
-
-    Returns:
-        Interval of fractions; where no resample differs, as with constant uncertainty, `share_interval`'s for the kind
-        that has fewer clusters; NaN without answerable or unanswerable images or without resamples.
-
-    Raises:
-        ValueError: As `abstention_curve` does, and where `times` is negative or the level is no level.
-
-    Source: B. Efron, The Annals of Statistics 7 (1979) 1-26, in two strata.
-
-    >>> low, high = ua_a_interval([0.9, 0.7, 0.5, 0.5, 0.2, 0.1], [True, False, True, False, False, False])
+    >>> area = ua_a([0.9, 0.5, 0.5, 0.1], [True, True, False, False])
+    >>> area.value, area.resample([[1, 1, 1, 1], [0, 2, 2, 0]]).tolist()
+    (0.875, [0.875, 0.5])
+    >>> low, high = ua_a([0.9, 0.7, 0.5, 0.5, 0.2, 0.1], [True, False, True, False, False, False]).interval()
     >>> round(low, 3), round(high, 3)
     (0.375, 1.0)
     """
-    name = "ua_a_interval"
-    unsure, without, rows = _ordered(name, uncertainty, unanswerable)
-    measure, cluster = partial(concordance, without, run_ends(unsure)), _taken(name, clusters, uncertainty, rows)
-    return _stratified(name, without, measure, times, seed, level, cluster)
-
-
-@cached_array
-def ua_a_bootstrap(uncertainty: ArrayLike, unanswerable: ArrayLike, samples: Samples) -> Floats:
-    """Return UA/A of given resamples, so that two models can be compared on the same resamples.
-
-    Args:
-        uncertainty: As for `abstention_curve`.
-        unanswerable: As for `abstention_curve`.
-        samples: Resample by resample how often each image is taken, (n,) whole numbers, as
-            `resampling.bootstrap_counts` has them.
-
-    Returns:
-        A fraction for each resample, NaN where it has no answerable or no unanswerable images.
-
-    Raises:
-        ValueError: As `abstention_curve` does, and where a resample has another length.
-
-    Source: B. Efron, The Annals of Statistics 7 (1979) 1-26; UA/A as `ua_a`.
-
-    >>> ua_a_bootstrap([0.9, 0.5, 0.5, 0.1], [True, True, False, False], [[1, 1, 1, 1], [0, 2, 2, 0]]).tolist()
-    [0.875, 0.5]
-    """
-    unsure, without, rows = _ordered("ua_a_bootstrap", uncertainty, unanswerable)
-    taken = count_blocks("ua_a_bootstrap", samples, len(np.asarray(uncertainty)), rows)
-    return measure_blocks(taken, partial(concordance, without, run_ends(unsure)))
+    unsure, without, rows = _ordered("ua_a", uncertainty, unanswerable)
+    concordance, kinds = partial(_concordance, without, run_ends(unsure)), without.astype(np.int64)
+    return Measure(("ua_a", unsure, without), len(np.asarray(uncertainty)), rows, concordance, kinds)
 
 
 def harmonic_mean(a: float, b: float) -> float:
@@ -304,8 +203,8 @@ def harmonic_mean_interval(
     Args:
         correct_a: (n,) of 1, 0 and NaN, which is left out: the answerable images.
         correct_ua: (m,) of 1, 0 and NaN, which is left out: the unanswerable images.
-        times: How many resamples, as for `ua_a_interval`.
-        seed: As for `ua_a_interval`.
+        times: How many resamples.
+        seed: A whole number or a numpy Generator.
         level: The confidence level, in (0, 1).
         clusters: (n,) and (m,), the cluster of each image, such as its observation, whose images are drawn all or none.
 
@@ -330,7 +229,7 @@ def harmonic_mean_interval(
     rows, random = [np.flatnonzero(~np.isnan(side)) for side in sides], np.random.default_rng(seed)
     cluster_pair = clusters or (np.arange(len(sides[0])), np.arange(len(sides[1])))
     units = [
-        _taken("harmonic_mean_interval", cluster, side, kept)
+        clusters_of("harmonic_mean_interval", kept, len(side), cluster)
         for cluster, side, kept in zip(cluster_pair, sides, rows, strict=True)
     ]
     sides = [side[kept] for side, kept in zip(sides, rows, strict=True)]
@@ -349,7 +248,8 @@ def harmonic_mean_bootstrap(correct: ArrayLike, unanswerable: ArrayLike, samples
     Args:
         correct: (n,) of 1, 0 and NaN, which is left out.
         unanswerable: (n,) booleans.
-        samples: As for `ua_a_bootstrap`.
+        samples: Resample by resample how often each image is taken, (n,) whole numbers, as
+            `resampling.bootstrap_counts` has them.
 
     Returns:
         A fraction for each resample, NaN where it has no answerable or no unanswerable images.
@@ -371,11 +271,6 @@ def harmonic_mean_bootstrap(correct: ArrayLike, unanswerable: ArrayLike, samples
     return _harmonic(accuracies[:, 0], accuracies[:, 1])
 
 
-def _falling(function: str, uncertainty: ArrayLike, unanswerable: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return uncertainty and whether there is no answer, of the images with an uncertainty, the least certain first."""
-    return _ordered(function, uncertainty, unanswerable)[:2]
-
-
 def _ordered(
     function: str, uncertainty: ArrayLike, unanswerable: ArrayLike
 ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.int64]]:
@@ -388,6 +283,21 @@ def _ordered(
     return unsure[order], without[order], order
 
 
+def _concordance(without: NDArray[np.bool_], last: NDArray[np.int64], counts: NDArray[np.int64]) -> Floats:
+    """Return the share of pairs in the right order, ties as a half, for images taken `counts` (..., n) times.
+
+    NaN where there is no pair. The least certain come first; `last` has the last index of each run of equally certain
+    ones.
+    """
+    positive, total = (take_at(np.cumsum(values, axis=-1), last) for values in (counts * without, counts))
+    negative = total - positive
+    # a product by BLAS waits for threads
+    twice = (coverage_steps(negative) * (2 * positive - coverage_steps(positive))).sum(axis=-1)
+    pairs = positive[..., -1:].sum(axis=-1) * negative[..., -1:].sum(axis=-1)  # none where there is no image
+    shares: Floats = np.where(pairs > 0, twice / np.maximum(2 * pairs, 1), np.nan)
+    return shares
+
+
 def _reached(without: NDArray[np.bool_], last: NDArray[np.int64], share: float, counts: NDArray[np.int64]) -> Floats:
     """Return the abstention rate on answerable images at the first threshold with `share` of the unanswerable."""
     abstained, total = (take_at(np.cumsum(values, axis=-1), last) for values in (counts * without, counts))
@@ -398,36 +308,6 @@ def _reached(without: NDArray[np.bool_], last: NDArray[np.int64], share: float, 
     enough = np.take_along_axis(kept, (of_all >= share).argmax(axis=-1, keepdims=True), axis=-1)[..., 0]
     both = (abstained[..., -1] > 0) & (kept[..., -1] > 0)
     return np.where(both, enough / np.maximum(kept[..., -1], 1), np.nan)
-
-
-def _stratified(
-    function: str,
-    without: NDArray[np.bool_],
-    measure: Callable[[NDArray[np.int64]], Floats],
-    times: int,
-    seed: Seed,
-    level: float,
-    clusters: NDArray[np.int64],
-) -> Interval:
-    """Return the interval of a value computed from how often each image is taken, resampled within each kind."""
-    require(0 < level < 1, function, "level", "between 0 and 1", level)
-    samples = bootstrap_counts(len(without), times, seed, without.astype(np.int64), clusters)
-    fewest = min(len(np.unique(clusters[kind])) for kind in (without, ~without))
-    if not fewest or not times:
-        return _NONE
-    value = float(measure(np.ones(len(without), np.int64)))
-    draws = measure_blocks(count_blocks(function, samples, len(without), slice(None)), measure)
-    return share_interval(draws, value, int(fewest), level)
-
-
-def _taken(function: str, clusters: ArrayLike | None, images: ArrayLike, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the clusters of some rows; every image is its own cluster if none are given."""
-    n = len(np.asarray(images))
-    if clusters is None:
-        return rows
-    cluster = check_integers(function, "clusters", clusters, ndim=1, least=0)
-    check_length(function, "clusters", cluster, n)
-    return cluster[rows]
 
 
 def _share(totals: NDArray[np.int64]) -> Floats:

@@ -5,18 +5,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eyechart.realbirdid.statistics._gains import threshold_events
 from eyechart.realbirdid.statistics.hierarchy import Tree
 from eyechart.realbirdid.statistics.threshold_steps import ThresholdSteps
-from eyechart.statistics._checks import require
-from eyechart.statistics._sweeps import Samples, count_blocks, measure_blocks
-from eyechart.statistics.bootstrap_samples import Seed
-from eyechart.statistics.degenerate_intervals import share_interval
-from eyechart.statistics.draws_cache import cached_array, cached_tuple
-from eyechart.statistics.intervals import Interval
-from eyechart.statistics.resampling import bootstrap_counts
+from eyechart.statistics._checks import check_integers, check_length
+from eyechart.statistics._sweeps import run_ends, take_at
+from eyechart.statistics.measures import Measure
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 class _GainCurve(NamedTuple):
@@ -26,6 +22,32 @@ class _GainCurve(NamedTuple):
     gain: Floats
     accuracy: Floats
     area: float
+
+
+class _ThresholdEvents(NamedTuple):
+    """Changes of gain and accuracy in the order of falling thresholds; `last` ends each threshold."""
+
+    n: int
+    image: Ints
+    gain: Floats
+    correct: Floats
+    last: Ints
+    thresholds: Floats
+
+    def curve(self, counts: Ints) -> tuple[Floats, Floats]:
+        """Return mean gain and accuracy (..., points), the root first, for images taken `counts` (..., n) times."""
+        taken, n = counts.take(self.image, axis=-1), np.maximum(counts.sum(axis=-1, keepdims=True), 1)
+        sums = (take_at(np.cumsum(change * taken, axis=-1), self.last) for change in (self.gain, self.correct))
+        gain, right = (np.concatenate([np.zeros(n.shape), values], axis=-1) / n for values in sums)
+        return gain, 1 + right
+
+    def area(self, counts: Ints) -> Floats:
+        """Return the area (...) under that curve up to its largest gain; NaN if no image is taken."""
+        gain, accuracy = self.curve(counts)
+        reached = np.minimum(np.maximum.accumulate(gain, axis=-1), 1)
+        twice = (np.diff(reached, axis=-1) * (accuracy[..., 1:] + accuracy[..., :-1])).sum(axis=-1)  # @ waits for BLAS
+        area: Floats = np.where(counts.any(axis=-1), twice / 2, np.nan)
+        return area
 
 
 def information_gain(
@@ -61,27 +83,17 @@ def information_gain(
     >>> found.thresholds.tolist(), found.gain.tolist(), found.accuracy.tolist(), found.area
     ([inf, 0.8, 0.6], [0.0, 0.5, 1.0], [1.0, 1.0, 0.0], 0.75)
     """
-    events = threshold_events("information_gain", tree, steps, truth, correct_only=correct_only, depth=depth)
+    events = _threshold_events("information_gain", tree, steps, truth, correct_only=correct_only, depth=depth)
     if not events.n:
         return _GainCurve(np.zeros(0), np.zeros(0), np.zeros(0), float("nan"))
     once = np.ones(events.n, np.int64)
     return _GainCurve(np.append(np.inf, events.thresholds), *events.curve(once), float(events.area(once)))
 
 
-@cached_tuple
-def information_gain_interval(
-    tree: Tree,
-    steps: ThresholdSteps,
-    truth: ArrayLike,
-    *,
-    correct_only: bool = False,
-    depth: bool = False,
-    times: int = 1000,
-    seed: Seed = 0,
-    level: float = 0.95,
-    clusters: ArrayLike | None = None,
-) -> Interval:
-    """Return the percentile interval of the area of `information_gain` over resampled images.
+def information_gain_area(
+    tree: Tree, steps: ThresholdSteps, truth: ArrayLike, *, correct_only: bool = False, depth: bool = False
+) -> Measure:
+    """Return the area of `information_gain` as a measure, to resample it and to compare it.
 
     Args:
         tree: As for `information_gain`.
@@ -89,74 +101,51 @@ def information_gain_interval(
         truth: As for `information_gain`.
         correct_only: As for `information_gain`.
         depth: As for `information_gain`.
-        times: The number of resamples.
-        seed: A whole number or a numpy Generator.
-        level: The confidence level, in (0, 1).
-        clusters: (n,), the cluster of each image, such as its observation, whose images are drawn all or none.
 
     Returns:
-        Interval of fractions; where no resample differs it is widened as `share_interval` does; NaN without an image or
-        without resamples.
+        Measure, NaN without an image that counts.
 
     Raises:
-        ValueError: As `information_gain` does, and where `times` is negative or the level is no level.
+        ValueError: As `information_gain` does.
 
-    Source: B. Efron, The Annals of Statistics 7 (1979) 1-26.
+    Source: as `information_gain`.
 
     >>> from eyechart.realbirdid.statistics.hierarchy import threshold_steps
     >>> tree = Tree.from_levels([[0, 1, 2, 3], [0, 0, 1, 1]])
-    >>> steps = threshold_steps(tree, [[0.6, 0.2, 0.1, 0.1]] * 4)
-    >>> interval = information_gain_interval(tree, steps, [0, 1, 1, 2], times=99)
-    >>> interval.low < 0.5 < interval.high
-    True
-    """
-    require(0 < level < 1, "information_gain_interval", "level", "between 0 and 1", level)
-    events = threshold_events("information_gain_interval", tree, steps, truth, correct_only=correct_only, depth=depth)
-    kept = np.flatnonzero(np.asarray(truth) >= 0)
-    unit = kept if clusters is None else np.asarray(clusters)[kept]
-    samples, once = bootstrap_counts(events.n, times, seed, clusters=unit), np.ones(events.n, np.int64)
-    taken = count_blocks("information_gain_interval", samples, events.n, slice(None))
-    draws = measure_blocks(taken, events.area).round(12) if events.n else np.zeros(0)
-    if not draws.size:
-        return Interval(float("nan"), float("nan"))
-    return share_interval(draws, float(events.area(once)), len(np.unique(unit)), level)
-
-
-@cached_array
-def information_gain_bootstrap(
-    tree: Tree,
-    steps: ThresholdSteps,
-    truth: ArrayLike,
-    samples: Samples,
-    *,
-    correct_only: bool = False,
-    depth: bool = False,
-) -> Floats:
-    """Return the area of `information_gain` for given resamples, so that two models can be compared on them.
-
-    Args:
-        tree: As for `information_gain`.
-        steps: As for `information_gain`.
-        truth: As for `information_gain`.
-        samples: Resample by resample, how often each image is taken, (n,) whole numbers, as
-            `resampling.bootstrap_counts` has them.
-        correct_only: As for `information_gain`.
-        depth: As for `information_gain`.
-
-    Returns:
-        A fraction for each resample, NaN where it has no image that counts.
-
-    Raises:
-        ValueError: As `information_gain` does, and where a resample has another length.
-
-    Source: B. Efron, The Annals of Statistics 7 (1979) 1-26; the area as `information_gain`.
-
-    >>> from eyechart.realbirdid.statistics.hierarchy import threshold_steps
-    >>> tree = Tree.from_levels([[0, 1, 2, 3], [0, 0, 1, 1]])
-    >>> found = threshold_steps(tree, [[0.6, 0.2, 0.1, 0.1], [0.9, 0.1, 0.0, 0.0]])
-    >>> information_gain_bootstrap(tree, found, [1, 0], [[2, 0], [0, 2]]).tolist()
+    >>> steps = threshold_steps(tree, [[0.6, 0.2, 0.1, 0.1], [0.9, 0.1, 0.0, 0.0]])
+    >>> information_gain_area(tree, steps, [1, 0]).resample([[2, 0], [0, 2]]).tolist()
     [0.75, 1.0]
     """
-    events = threshold_events("information_gain_bootstrap", tree, steps, truth, correct_only=correct_only, depth=depth)
-    rows = np.flatnonzero(np.asarray(truth) >= 0)
-    return measure_blocks(count_blocks("information_gain_bootstrap", samples, len(steps), rows), events.area)
+    name = "information_gain_area"
+    events = _threshold_events(name, tree, steps, truth, correct_only=correct_only, depth=depth)
+    key = (name, events.image, events.gain, events.correct, events.last)
+    return Measure(key, len(steps), np.flatnonzero(np.asarray(truth) >= 0), events.area, decimals=12)
+
+
+def _threshold_events(
+    function: str,
+    tree: Tree,
+    steps: ThresholdSteps,
+    truth: ArrayLike,
+    *,
+    correct_only: bool = False,
+    depth: bool = False,
+) -> _ThresholdEvents:
+    """Return the changes at each step of the images that have a true node."""
+    true = check_integers(function, "truth", truth, ndim=1, below=tree.root + 1)
+    check_length(function, "truth", true, len(steps))
+    kept = true >= 0
+    chosen, true = steps.select(kept), true[kept]
+    right = tree.is_same_or_ancestor(chosen.nodes, true[chosen.images]).astype(np.float64)
+    value = tree.depth / tree.depth.max() if depth else tree.information
+    gain = value[chosen.nodes] * (right if correct_only else 1)
+    after_root = np.ones(len(chosen.nodes), np.bool_)
+    after_root[chosen.offsets[:-1]] = False  # each image's first step is the root: gain 0, right
+    order = np.flatnonzero(after_root)
+    order = order[np.argsort(-chosen.thresholds[order], kind="stable")]
+    thresholds = chosen.thresholds[order]
+    last = run_ends(thresholds)
+    gain_changes, correct_changes = (np.diff(values, prepend=0)[order] for values in (gain, right))
+    return _ThresholdEvents(
+        int(kept.sum()), chosen.images[order], gain_changes, correct_changes, last, thresholds[last]
+    )

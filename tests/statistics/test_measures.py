@@ -1,4 +1,4 @@
-"""Paired changes of areas against the areas themselves, resample by resample."""
+"""Measures and their paired changes against the areas themselves, resample by resample."""
 
 import math
 
@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from eyechart.realbirdid.statistics.abstention_tradeoff import ua_a
 from eyechart.realbirdid.statistics.hierarchy import Tree, threshold_steps
-from eyechart.realbirdid.statistics.information_gain import information_gain
-from eyechart.realbirdid.statistics.sweep_changes import information_gain_change, ua_a_change
+from eyechart.realbirdid.statistics.information_gain import information_gain, information_gain_area
 from eyechart.statistics.degenerate_intervals import max_unseen_share
+from eyechart.statistics.measures import Measure, paired_change
 from eyechart.statistics.resampling import bootstrap_counts, percentile_interval
 
 TREE = Tree.from_levels([[0, 1, 2, 3], [0, 0, 1, 1]])
@@ -31,7 +31,7 @@ def gained(rows):
 
 def told(rows):
     """The change of UA/A of some images, each side on its own."""
-    return ua_a(UNSURE[1][rows], KINDS[rows]) - ua_a(UNSURE[0][rows], KINDS[rows])
+    return ua_a(UNSURE[1][rows], KINDS[rows]).value - ua_a(UNSURE[0][rows], KINDS[rows]).value
 
 
 def plain(value, strata, times, seed):
@@ -40,8 +40,16 @@ def plain(value, strata, times, seed):
     return percentile_interval(np.round(draws, 12))
 
 
+def ua_a_change(before, after, unanswerable, **how):
+    return paired_change(ua_a(before, unanswerable), ua_a(after, unanswerable), **how)
+
+
+def information_gain_change(before, after, truth, **how):
+    return paired_change(*(information_gain_area(TREE, steps, truth) for steps in (before, after)), **how)
+
+
 def change_of_gain(**how):
-    return information_gain_change(TREE, threshold_steps(TREE, BEFORE), threshold_steps(TREE, AFTER), TRUTH, **how)
+    return information_gain_change(threshold_steps(TREE, BEFORE), threshold_steps(TREE, AFTER), TRUTH, **how)
 
 
 def test_the_gains_change_is_that_of_the_areas_and_of_resamples_of_both():
@@ -74,7 +82,7 @@ def test_the_interval_holds_no_more_than_can_be_and_nothing_of_one_kind(rows):
 
 def test_sides_that_are_alike_are_no_proof_that_nothing_changes():
     same = threshold_steps(TREE, BEFORE)
-    for found in (information_gain_change(TREE, same, same, TRUTH), ua_a_change(UNSURE[0], UNSURE[0], KINDS)):
+    for found in (information_gain_change(same, same, TRUTH), ua_a_change(UNSURE[0], UNSURE[0], KINDS)):
         assert found.value == 0
         assert found.interval.low < 0 < found.interval.high
 
@@ -82,7 +90,7 @@ def test_sides_that_are_alike_are_no_proof_that_nothing_changes():
 @pytest.mark.parametrize("turned", [False, True])
 def test_images_that_all_change_alike_leave_room_for_a_share_that_changes_otherwise(turned):
     sides = [threshold_steps(TREE, np.tile(row, (9, 1))) for row in ([0.1, 0.1, 0.5, 0.3], [0.2, 0.5, 0.2, 0.1])]
-    value, (low, high) = information_gain_change(TREE, *sides[:: -1 if turned else 1], np.zeros(9, int), times=20)
+    value, (low, high) = information_gain_change(*sides[:: -1 if turned else 1], np.zeros(9, int), times=20)
     rest = max_unseen_share(9)  # of the images, none of which was seen, and whose numbers may change by 1 either way
     assert (value < 0) is turned
     assert (low, high) == pytest.approx(((1 - rest) * value - rest, (1 - rest) * value + rest))
@@ -96,11 +104,35 @@ def test_pairs_say_more_than_each_side_on_its_own():
     assert high - low < 0.05
 
 
-def test_an_image_without_an_uncertainty_on_one_side_counts_on_none():
-    before, after = UNSURE
-    gap = np.where(np.arange(12) == 4, np.nan, after)
+def test_an_image_without_an_uncertainty_counts_on_neither_side():
+    before, after = (np.where(np.arange(12) == 4, np.nan, side) for side in UNSURE)
     rest = np.arange(12) != 4
-    assert ua_a_change(before, gap, KINDS) == ua_a_change(before[rest], after[rest], KINDS[rest])
+    assert ua_a_change(before, after, KINDS) == ua_a_change(before[rest], after[rest], KINDS[rest])
+
+
+def test_measures_of_other_samples_are_refused():
+    before, gap = UNSURE[0], np.where(np.arange(12) == 4, np.nan, UNSURE[1])
+    with pytest.raises(ValueError, match=r"'after' .* must be a measure of the same 12 samples"):
+        ua_a_change(before, gap, KINDS)
+    with pytest.raises(ValueError, match=r"a measure of the same 12 samples as before\. Got 11 instead"):
+        paired_change(ua_a(before, KINDS), ua_a(before[:11], KINDS[:11]))
+
+
+def test_a_value_beside_its_resamples_is_in_the_interval():
+    def largest(counts):
+        return ((counts > 0) * np.arange(9)).max(axis=-1) / 90
+
+    greatest = Measure(("greatest",), 9, np.arange(9), largest)
+    least = Measure(("least",), 9, np.arange(9), lambda counts: 1 - largest(counts))
+    assert greatest.interval(seed=1).high == greatest.value
+    assert least.interval(seed=1).low == least.value
+
+
+@pytest.mark.parametrize("clusters", [[0] * 11, [-1] * 12, [0.5] * 12], ids=["too few", "negative", "no numbers"])
+def test_clusters_are_a_whole_number_for_each_sample(clusters):
+    for call in (ua_a(UNSURE[0], KINDS).interval, change_of_gain):
+        with pytest.raises(ValueError, match="The 'clusters' parameter of"):
+            call(clusters=clusters)
 
 
 def test_an_image_without_a_truth_counts_on_neither_side():
@@ -108,7 +140,7 @@ def test_an_image_without_a_truth_counts_on_neither_side():
     sides = [threshold_steps(TREE, each) for each in (BEFORE, AFTER)]
     rest = truth >= 0
     fewer = [side.select(rest) for side in sides]
-    assert information_gain_change(TREE, *sides, truth) == information_gain_change(TREE, *fewer, truth[rest])
+    assert information_gain_change(*sides, truth) == information_gain_change(*fewer, truth[rest])
 
 
 @pytest.mark.parametrize("how", [{"times": -1}, {"level": 1.0}])
