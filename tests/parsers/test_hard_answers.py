@@ -54,7 +54,7 @@ def test_the_parsers_have_versions(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", PARSERS)
 def test_200_kilobytes_of_noise_are_read_in_one_pass(kind: str) -> None:
-    """A parser that goes back over what it has read would take minutes or hours; tests/speed has the times."""
+    """A parser that goes back over what it has read would take minutes or hours."""
     context = next(row["context"] for row in ROWS if row["kind"] == kind)
     for row in (row for row in ROWS if "times" in row and row["kind"] == kind):
         assert isinstance(PARSERS[kind](said(row) * 20, context), ParseResult)

