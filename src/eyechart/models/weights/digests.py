@@ -42,6 +42,11 @@ def set_digest_folder(folder: Path | None) -> None:
     _Folder.path = folder
 
 
+def digest_folder() -> Path | None:
+    """Return the folder of cached digests, None if there is none."""
+    return _Folder.path
+
+
 def file_sha256(path: Path) -> str:
     """Return the sha256 of a file's bytes; the file is read only without a cached digest. Raises OSError.
 

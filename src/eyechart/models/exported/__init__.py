@@ -1,0 +1,1 @@
+"""Exported models: files of ONNX and OpenVINO."""

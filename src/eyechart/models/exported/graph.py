@@ -1,0 +1,109 @@
+"""What the engines of exported graphs have in common: inputs, outputs, and how a batch is computed."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eyechart.errors import ModelError
+from eyechart.models.types import Floats
+
+QUANTISED = {  # operators that only a quantised graph has, the most telling ones first
+    "MatMulNBits": "int4",
+    "ConvInteger": "int8 dynamic",
+    "MatMulInteger": "int8 dynamic",
+    "DynamicQuantizeLinear": "int8 dynamic",
+    "QLinearConv": "int8",
+    "QLinearMatMul": "int8",
+    "QuantizeLinear": "int8",
+    "FakeQuantize": "int8",
+}
+CPU_FLAGS = Path("/proc/cpuinfo")
+
+
+@dataclass(frozen=True)
+class Port:
+    """An input or output of a graph: its name, its type in NumPy, and its shape with None for a free dimension."""
+
+    name: str
+    type: Any
+    shape: tuple[int | None, ...]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({', '.join('free' if edge is None else str(edge) for edge in self.shape)})"
+
+
+class Graph(ABC):
+    """A graph in a file, and the engine that computes it.
+
+    Attributes:
+        path: The file.
+        inputs: What the graph takes.
+        outputs: What it returns.
+    """
+
+    path: Path
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+
+    @property
+    @abstractmethod
+    def files(self) -> tuple[Path, ...]:
+        """The file and those that it keeps its weights in."""
+
+    @property
+    @abstractmethod
+    def metadata(self) -> Mapping[str, str]:
+        """What the file says about itself."""
+
+    @property
+    @abstractmethod
+    def precision(self) -> str:
+        """`int8`, `int8 dynamic`, `int4`, `float16` or `float32`, by operators and weights."""
+
+    @property
+    @abstractmethod
+    def settings(self) -> Mapping[str, Any]:
+        """What else changes numbers: the engine, its precision, and the instructions for whole numbers."""
+
+    @property
+    @abstractmethod
+    def ends_in_softmax(self) -> bool:
+        """Whether the last operator makes probabilities."""
+
+    @abstractmethod
+    def run(self, feeds: Mapping[str, Any], output: str) -> Any:
+        """Return one output. Raises MemoryError or RuntimeError."""
+
+    def run_rows(self, port: Port, rows: Any, output: str) -> Floats:
+        """Return the output for all rows of one input; a batch that the file fixes is filled with its last row."""
+        fixed = port.shape[0]
+        if fixed is None:
+            return np.asarray(self.run({port.name: rows}, output), np.float32)
+        filled = np.concatenate([rows, np.repeat(rows[-1:], -len(rows) % fixed, axis=0)])
+        parts = [self.run({port.name: filled[start : start + fixed]}, output) for start in range(0, len(filled), fixed)]
+        return np.asarray(np.concatenate(parts)[: len(rows)], np.float32)
+
+    def image_port(self) -> Port:
+        """Return the input that takes images. Raises ModelError if there is not exactly one, of three channels."""
+        images = [port for port in self.inputs if len(port.shape) == 4]
+        if len(images) != 1 or len(self.inputs) != 1:
+            raise ModelError(
+                f"{self.path} has the inputs {', '.join(map(str, self.inputs))}. Expected one of images, "
+                "(n, 3, h, w) or (n, h, w, 3). A model of images and texts is onnx_clip[…]."
+            )
+        if 3 not in (images[0].shape[1], images[0].shape[3]):
+            raise ModelError(f"{self.path} has the input {images[0]}. Expected 3 channels, in RGB.")
+        return images[0]
+
+
+def instructions() -> str:
+    """Return whether this processor multiplies small whole numbers with VNNI, which rounds otherwise than without."""
+    try:
+        flags = {*CPU_FLAGS.read_text(encoding="utf-8", errors="replace").split()}
+    except OSError:
+        return "unknown"
+    return "vnni" if {"avx512_vnni", "avx_vnni"} & flags else "no vnni"

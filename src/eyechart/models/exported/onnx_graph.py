@@ -1,0 +1,208 @@
+"""Graphs in `.onnx` files, which ONNX Runtime computes."""
+
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from hashlib import sha256
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from eyechart.errors import ModelError
+from eyechart.models.exported.graph import QUANTISED, Graph, Port, instructions
+from eyechart.models.weights.digests import digest_folder
+from eyechart.models.weights.weight_source import digest
+
+PROVIDERS = {
+    "cpu": "CPUExecutionProvider",
+    "cuda": "CUDAExecutionProvider",
+    "tensorrt": "TensorrtExecutionProvider",
+    "openvino": "OpenVINOExecutionProvider",
+}
+PASSED_ON = {"Identity", "Cast", "Reshape", "Flatten", "Squeeze"}  # operators after a softmax that change no number
+LOADING = """
+import sys, onnxruntime
+options = onnxruntime.SessionOptions()
+options.log_severity_level = 4
+if sys.argv[2] == "False":
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+try:
+    onnxruntime.InferenceSession(sys.argv[1], options, providers=["CPUExecutionProvider"])
+except Exception:
+    pass
+"""
+
+
+class OnnxGraph(Graph):
+    """A graph in an `.onnx` file; `optimise` lets ONNX Runtime fuse operators, which changes int8 numbers."""
+
+    def __init__(self, path: Path, *, engine: str, threads: int, optimise: bool) -> None:
+        self.path, self.engine, self.threads, self.optimise = path, engine, threads, optimise
+
+    @cached_property
+    def _proto(self) -> Any:
+        """The graph without the tensors of external files."""
+        import onnx
+        from google.protobuf.message import DecodeError
+
+        try:
+            proto = onnx.load(self.path, load_external_data=False)
+        except FileNotFoundError as error:
+            raise ModelError(f"The model file {self.path} does not exist. Check the path.") from error
+        except (DecodeError, OSError) as error:
+            raise ModelError(
+                f"{self.path} is no ONNX file, or is damaged ({error}). Fetch or export it again."
+            ) from error
+        if not proto.graph.node:
+            raise ModelError(
+                f"{self.path} holds no graph: it is empty, cut, or a text pointer of Git LFS. Fetch or export it again."
+            )
+        return proto
+
+    @cached_property
+    def files(self) -> tuple[Path, ...]:
+        """The file and those of its external tensors."""
+        from onnx.external_data_helper import uses_external_data
+
+        names = {
+            entry.value
+            for tensor in self._proto.graph.initializer
+            if uses_external_data(tensor)
+            for entry in tensor.external_data
+            if entry.key == "location"
+        }
+        if absent := [name for name in sorted(names) if not (self.path.parent / name).is_file()]:
+            raise ModelError(
+                f"{self.path} keeps its weights in {', '.join(absent)}, which is not beside it. Copy both files into "
+                "one folder, or export it with external_data=False."
+            )
+        return (self.path, *(self.path.parent / name for name in sorted(names)))
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        """The `metadata_props` of the file."""
+        return {entry.key: entry.value for entry in self._proto.metadata_props}
+
+    @cached_property
+    def precision(self) -> str:
+        """The precision by operators, then by the type of most weights."""
+        operators = {node.op_type for node in self._proto.graph.node}
+        for name, precision in QUANTISED.items():
+            if name in operators:
+                return precision
+        sizes: Counter[int] = Counter()
+        for tensor in self._proto.graph.initializer:
+            sizes[tensor.data_type] += prod(tensor.dims)
+        most = sizes.most_common(1)[0][0] if sizes else 1
+        return {10: "float16", 16: "bfloat16"}.get(most, "float32")
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The provider, whether operators are fused, and VNNI for whole numbers on a processor."""
+        whole = self.precision.startswith("int") and self.engine == "cpu"
+        return {
+            "engine": PROVIDERS[self.engine],
+            **({} if self.optimise else {"optimise": False}),
+            **({"instructions": instructions()} if whole else {}),
+        }
+
+    @property
+    def ends_in_softmax(self) -> bool:
+        """Whether the last operator before the only output is a softmax."""
+        makers = {name: node for node in self._proto.graph.node for name in node.output}
+        node = makers.get(self._proto.graph.output[0].name)
+        while node is not None and node.op_type in PASSED_ON:
+            node = makers.get(node.input[0])
+        return node is not None and node.op_type == "Softmax"
+
+    @cached_property
+    def _session(self) -> Any:
+        import onnxruntime
+
+        wanted, there = PROVIDERS[self.engine], onnxruntime.get_available_providers()
+        if wanted not in there:  # ONNX Runtime itself only warns, and computes on the processor
+            raise ModelError(
+                f"{self.path}: engine={self.engine} needs {wanted}, and this onnxruntime has {', '.join(there)}. "
+                "Install the build of onnxruntime that has it, or write engine=cpu."
+            )
+        self._try_to_load()
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads, options.log_severity_level = self.threads, 4
+        if not self.optimise:
+            options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        with self._explained():
+            session = onnxruntime.InferenceSession(str(self.path), options, providers=[wanted])
+        if session.get_providers()[0] != wanted:
+            raise ModelError(f"{self.path}: {wanted} does not start on this machine. Write engine=cpu, or repair it.")
+        return session
+
+    def _try_to_load(self) -> None:
+        """Load a file in a process of its own, once for its bytes: some files end the process that loads them."""
+        import onnxruntime
+
+        name = [digest(*self.files), onnxruntime.__version__, str(self.optimise)]
+        folder = digest_folder()
+        note = folder / f"onnx-{sha256(' '.join(name).encode()).hexdigest()}" if folder else None
+        if note and note.is_file():
+            return
+        command = [sys.executable, "-c", LOADING, str(self.path), str(self.optimise)]
+        if subprocess.run(command, capture_output=True, check=False).returncode < 0:
+            raise ModelError(
+                f"{self.path} crashes ONNX Runtime {onnxruntime.__version__} when it is loaded. Write optimise=false, "
+                "or convert it again."
+            )
+        if note:
+            note.parent.mkdir(parents=True, exist_ok=True)
+            note.touch()
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Turn an error of ONNX Runtime on loading into one sentence."""
+        import onnxruntime
+
+        try:
+            yield
+        except Exception as error:  # its errors have no common class
+            text = " ".join(str(error).split())
+            if "opset" in text.lower() or "Unsupported model IR version" in text:
+                opset = next((item.version for item in self._proto.opset_import if item.domain in ("", "ai.onnx")), 0)
+                raise ModelError(
+                    f"{self.path} has opset {opset} and IR {self._proto.ir_version}, which onnxruntime "
+                    f"{onnxruntime.__version__} does not know. Upgrade onnxruntime, or export with a lower opset."
+                ) from error
+            raise ModelError(
+                f"ONNX Runtime {onnxruntime.__version__} cannot load {self.path} ({text[:200]}). Export it again."
+            ) from error
+
+    @cached_property
+    def inputs(self) -> tuple[Port, ...]:  # type: ignore[override]
+        """What the graph takes, without its weights."""
+        weights = {tensor.name for tensor in self._proto.graph.initializer}
+        return tuple(_port(value) for value in self._proto.graph.input if value.name not in weights)
+
+    @cached_property
+    def outputs(self) -> tuple[Port, ...]:  # type: ignore[override]
+        """What the graph returns."""
+        return tuple(_port(value) for value in self._proto.graph.output)
+
+    def run(self, feeds: Mapping[str, Any], output: str) -> Any:
+        """Return one output. Raises MemoryError or RuntimeError, which the library's own errors are not."""
+        session = self._session
+        try:
+            return session.run([output], dict(feeds))[0]
+        except Exception as error:
+            if "allocate memory" in str(error) or "BFCArena" in str(error):
+                raise MemoryError(str(error)) from error
+            raise RuntimeError(str(error)) from error
+
+
+def _port(value: Any) -> Port:
+    """Return an input or output of ONNX; its type is one of NumPy's."""
+    from onnx.helper import tensor_dtype_to_np_dtype
+
+    tensor = value.type.tensor_type
+    edges = tuple(edge.dim_value if edge.HasField("dim_value") else None for edge in tensor.shape.dim)
+    return Port(value.name, tensor_dtype_to_np_dtype(tensor.elem_type), edges)

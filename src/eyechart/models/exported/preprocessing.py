@@ -1,0 +1,166 @@
+"""Resize, crop and normalise images by Pillow and NumPy, as timm, open_clip and transformers do to the last bit.
+
+So an exported model needs none of them, and no PyTorch.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from eyechart.models.types import Floats
+
+Settings = Mapping[str, Any]
+FILTERS = {
+    "nearest": Image.Resampling.NEAREST,
+    "bilinear": Image.Resampling.BILINEAR,
+    "bicubic": Image.Resampling.BICUBIC,
+    "lanczos": Image.Resampling.LANCZOS,
+    "box": Image.Resampling.BOX,
+    "hamming": Image.Resampling.HAMMING,
+}
+
+
+@dataclass(frozen=True)
+class Preprocessing:
+    """The steps from an RGB image to the numbers of a graph.
+
+    Attributes:
+        resize: The shorter edge, or height and width; None leaves the image as it is.
+        crop: Height and width of the centre that is kept, None for all.
+        resample: Pillow's filter.
+        mean: What is subtracted from each channel, of numbers from 0 to 1.
+        std: What each channel is then divided by.
+        factor: What bytes are multiplied with, as in transformers; None divides them by 255, as torchvision does.
+        settings: What the steps were read from; they are in the key of answers.
+    """
+
+    resize: int | tuple[int, int] | None
+    crop: tuple[int, int] | None
+    resample: Image.Resampling
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+    settings: Settings
+    factor: float | None = None
+
+    @property
+    def size(self) -> tuple[int, int] | None:
+        """Height and width of every prepared image, None if they differ."""
+        return self.crop or (self.resize if isinstance(self.resize, tuple) else None)
+
+    def prepare(self, image: Image.Image) -> NDArray[np.uint8]:
+        """Return an RGB image as bytes (h, w, 3)."""
+        if self.resize is not None:
+            image = image.resize(self._target(*image.size), self.resample)
+        return np.asarray(self._cropped(image))
+
+    def _target(self, width: int, height: int) -> tuple[int, int]:
+        """Return the width and height after the resize."""
+        if isinstance(self.resize, tuple):
+            return self.resize[1], self.resize[0]
+        edge = int(self.resize or 0)
+        if width <= height:
+            return edge, int(edge * height / width)
+        return int(edge * width / height), edge
+
+    def _cropped(self, image: Image.Image) -> Image.Image:
+        if self.crop is None:
+            return image
+        (height, width), (wide, high) = self.crop, image.size
+        if self.factor is None:  # torchvision rounds to the nearest even number, transformers down
+            top, left = round((high - height) / 2), round((wide - width) / 2)
+        else:
+            top, left = (high - height) // 2, (wide - width) // 2
+        return image.crop((left, top, left + width, top + height))
+
+    def stack(self, images: Sequence[NDArray[np.uint8]]) -> Floats:
+        """Return prepared images as one batch (n, 3, h, w) of normalised floats."""
+        pixels = np.stack(images)
+        if self.factor is None:
+            floats = pixels.astype(np.float32) / np.float32(255)
+        else:
+            floats = (pixels.astype(np.float64) * self.factor).astype(np.float32)
+        normalised = (floats - np.asarray(self.mean, np.float32)) / np.asarray(self.std, np.float32)
+        return np.ascontiguousarray(normalised.transpose(0, 3, 1, 2))
+
+
+def from_timm(settings: Settings) -> Preprocessing:
+    """Return the steps of a configuration of timm. Raises ValueError or LookupError for one that is not supported."""
+    height, width = (int(edge) for edge in settings["input_size"][-2:])
+    share, mode = settings.get("crop_pct") or 0.875, settings.get("crop_mode") or "center"
+    scaled = math.floor(height / share), math.floor(width / share)
+    if mode not in ("center", "squash") or (mode == "center" and height != width) or share > 1:
+        raise ValueError(
+            f"crop_mode {mode}, crop_pct {share} and input_size {height}x{width} are not supported together"
+        )
+    return Preprocessing(
+        resize=scaled if mode == "squash" else scaled[0],
+        crop=(height, width),
+        resample=_filter(settings["interpolation"]),
+        mean=_channels(settings["mean"]),
+        std=_channels(settings["std"]),
+        settings=settings,
+    )
+
+
+def from_open_clip(settings: Settings) -> Preprocessing:
+    """Return the steps of a configuration of open_clip. Raises ValueError or LookupError for an unsupported one."""
+    size = settings["size"]
+    height, width = (size, size) if isinstance(size, int) else size
+    mode = settings.get("resize_mode", "shortest")
+    if mode not in ("shortest", "squash") or (mode == "shortest" and height != width):
+        raise ValueError(f"resize_mode {mode} and size {height}x{width} are not supported together")
+    return Preprocessing(
+        resize=(height, width) if mode == "squash" else height,
+        crop=(height, width),
+        resample=_filter(settings.get("interpolation", "bicubic")),
+        mean=_channels(settings["mean"]),
+        std=_channels(settings["std"]),
+        settings=settings,
+    )
+
+
+def from_transformers(settings: Settings) -> Preprocessing:
+    """Return the steps of a preprocessor_config.json. Raises ValueError or LookupError for an unsupported one."""
+    if settings.get("do_pad") or settings.get("crop_pct") or not settings.get("do_rescale", True):
+        raise ValueError("do_pad, crop_pct and do_rescale=false are not supported")
+    normalise, factor = settings.get("do_normalize", True), float(settings.get("rescale_factor", 1 / 255))
+    return Preprocessing(
+        resize=_edges(settings["size"]) if settings.get("do_resize", True) else None,
+        crop=_square(settings["crop_size"]) if settings.get("do_center_crop", False) else None,
+        resample=Image.Resampling(settings["resample"] if settings.get("do_resize", True) else 2),
+        mean=_channels(settings["image_mean"]) if normalise else (0.0, 0.0, 0.0),
+        std=_channels(settings["image_std"]) if normalise else (1.0, 1.0, 1.0),
+        settings=settings,
+        factor=factor,
+    )
+
+
+def _edges(size: Any) -> int | tuple[int, int]:
+    """Return the shorter edge or height and width, as `size` of transformers has them."""
+    if isinstance(size, Mapping) and "shortest_edge" in size:
+        if "longest_edge" in size:
+            raise ValueError("a longest_edge beside shortest_edge is not supported")
+        return int(size["shortest_edge"])
+    return _square(size)
+
+
+def _square(size: Any) -> tuple[int, int]:
+    return (int(size["height"]), int(size["width"])) if isinstance(size, Mapping) else (int(size), int(size))
+
+
+def _filter(name: str) -> Image.Resampling:
+    if name not in FILTERS:
+        raise ValueError(f"interpolation {name} is not supported, only {', '.join(FILTERS)}")
+    return FILTERS[name]
+
+
+def _channels(values: Any) -> tuple[float, ...]:
+    numbers = tuple(float(value) for value in values)
+    if len(numbers) != 3:
+        raise ValueError(f"{len(numbers)} numbers for 3 channels")
+    return numbers

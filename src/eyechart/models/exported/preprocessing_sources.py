@@ -1,0 +1,155 @@
+"""Where exporters leave the preprocessing of a graph: the places, in a fixed order. It is never guessed."""
+
+import ast
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from eyechart.errors import ModelError
+from eyechart.models.exported.preprocessing import (
+    Preprocessing,
+    Settings,
+    from_open_clip,
+    from_timm,
+    from_transformers,
+)
+
+KEY = "eyechart.preprocessing"  # what `eyechart` writes into a file that it exports
+_Found = tuple[Callable[[Settings], Preprocessing], Settings]
+
+
+def find_preprocessing(
+    path: Path, given: str, metadata: Mapping[str, str], size: tuple[int, int] | None
+) -> Preprocessing:
+    """Return the preprocessing of a graph.
+
+    Args:
+        path: The file of the graph.
+        given: The file that the user names, "" for none.
+        metadata: What the graph says about itself.
+        size: Height and width of the graph's images, None if they are free.
+
+    Raises:
+        ModelError: No place has one, or what is there is not supported.
+    """
+    if given:
+        place = Path(given).expanduser()
+        if not place.is_file():
+            raise ModelError(f"The file preprocessing={given} does not exist. Check the path.")
+        return _steps(str(place), _from_any(_read_json(place)) or (from_timm, _read_json(place)))
+    if found := _in_metadata(path, metadata, size):
+        return _steps(f"the metadata of {path}", found)
+    beside = path.with_suffix(".json")
+    if beside.is_file():
+        return _steps(str(beside), _from_any(_read_json(beside)) or (from_timm, _read_json(beside)))
+    for folder in (path.parent, path.parent.parent):
+        for name, reader in READERS.items():
+            if (folder / name).is_file() and (found := reader(_read_json(folder / name))):
+                return _steps(str(folder / name), found)
+    raise ModelError(
+        f"{path} says nothing about its preprocessing: neither its metadata ({KEY}, model_info mean_values, imgsz) nor "
+        f"{', '.join([beside.name, *READERS])} beside it or one folder above. Write like=SPEC, the model that it was "
+        "exported from, or preprocessing=FILE.json with input_size, mean, std, interpolation and crop_pct."
+    )
+
+
+def _read_json(path: Path) -> Settings:
+    try:
+        read = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ModelError(f"{path} is no JSON file ({error}). Correct it, or write preprocessing=FILE.") from error
+    if not isinstance(read, dict):
+        raise ModelError(f"{path} holds no JSON object. Correct it, or write preprocessing=FILE.")
+    return read
+
+
+def _steps(place: str, found: _Found) -> Preprocessing:
+    """Return the steps of settings. Raises ModelError that names their place."""
+    reader, settings = found
+    try:
+        return reader(settings)
+    except KeyError as error:
+        raise ModelError(
+            f"The preprocessing in {place} has no {error.args[0]}. Add it, or write like=SPEC, the model that the file "
+            "was exported from."
+        ) from error
+    except (ValueError, TypeError, AttributeError, ZeroDivisionError) as error:
+        raise ModelError(
+            f"The preprocessing in {place} cannot be used ({error}). Write preprocessing=FILE with settings that can."
+        ) from error
+
+
+def _from_any(read: Settings) -> _Found | None:
+    return next(filter(None, (reader(read) for reader in READERS.values())), None)
+
+
+def _of_timm(read: Settings) -> _Found | None:
+    """Return the settings in a config.json of timm, at the size that the weights were tested with."""
+    if not isinstance(config := read.get("pretrained_cfg"), Mapping):
+        return None
+    tested = {"input_size": config.get("test_input_size"), "crop_pct": config.get("test_crop_pct")}
+    return from_timm, {**config, **{name: value for name, value in tested.items() if value}}
+
+
+def _of_open_clip(read: Settings) -> _Found | None:
+    if "model_cfg" not in read or "preprocess_cfg" not in read:
+        return None
+    size = read["model_cfg"].get("vision_cfg", {}).get("image_size")
+    return from_open_clip, {**({"size": size} if size else {}), **read["preprocess_cfg"]}
+
+
+def _of_transformers(read: Settings) -> _Found | None:
+    return (from_transformers, read) if "image_processor_type" in read or "image_mean" in read else None
+
+
+READERS: Mapping[str, Callable[[Settings], _Found | None]] = {
+    "config.json": _of_timm,
+    "open_clip_config.json": _of_open_clip,
+    "preprocessor_config.json": _of_transformers,
+}
+
+
+def _in_metadata(path: Path, metadata: Mapping[str, str], size: tuple[int, int] | None) -> _Found | None:
+    """Return the settings in a graph's own metadata: eyechart's, OpenVINO Model API's, or Ultralytics'."""
+    if text := metadata.get(KEY):
+        settings = json.loads(text)
+        return _from_any(settings) or (from_timm, settings)
+    if "model_info mean_values" in metadata:
+        return _of_model_api(path, metadata, size)
+    if metadata.get("task") == "classify" and "imgsz" in metadata:
+        height, width = ast.literal_eval(metadata["imgsz"])  # numbers from 0 to 1 without mean and deviation
+        plain = {"mean": (0.0, 0.0, 0.0), "std": (1.0, 1.0, 1.0), "interpolation": "bilinear", "crop_pct": 1.0}
+        return from_timm, {"input_size": (3, height, width), **plain}
+    return None
+
+
+def _of_model_api(path: Path, metadata: Mapping[str, str], size: tuple[int, int] | None) -> _Found:
+    """Return the settings that OpenVINO's Model API and OTX write; their scale is 0 to 255, or 0 to 1 in older ones."""
+    info = {key.removeprefix("model_info "): value for key, value in metadata.items() if key.startswith("model_info ")}
+    kind, reverse = info.get("resize_type", "standard"), info.get("reverse_input_channels", "False")
+    if kind not in ("standard", "crop") or reverse.casefold() in ("true", "yes", "1") or size is None:
+        raise ModelError(
+            f"{path} has resize_type {kind}, reverse_input_channels {reverse} and images of the size "
+            f"{'free' if size is None else size}. Expected standard or crop, no reverse channels and a fixed size: "
+            "write preprocessing=FILE.json with input_size, mean, std, interpolation and crop_pct."
+        )
+    means = _numbers(info["mean_values"])
+    scales = _numbers(info.get("scale_values", "")) or ((1.0,) * 3 if max(means) < 1.5 else (255.0,) * 3)
+    unit = 1.0 if max(*means, *scales) < 1.5 else 255.0
+    mode = "center" if kind == "crop" else "squash"
+    settings: dict[str, Any] = {
+        "input_size": (3, *size),
+        "crop_pct": 1.0,
+        "crop_mode": mode,
+        "interpolation": "bilinear",
+    }
+    return from_timm, {
+        **settings,
+        "mean": tuple(value / unit for value in means),
+        "std": tuple(value / unit for value in scales),
+    }
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    return tuple(float(word) for word in text.strip("[]() ").replace(",", " ").split())

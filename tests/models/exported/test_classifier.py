@@ -1,0 +1,367 @@
+"""Classifiers in `.onnx` files: small graphs made here, and an exported EfficientNet-Lite0."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+from PIL import Image
+
+from eyechart.errors import ModelError, SpecError
+from eyechart.models.exported import onnx_graph
+from eyechart.models.exported.classifier import OnnxClassifier
+from eyechart.models.exported.graph import instructions
+from eyechart.models.spec import parse_spec
+from eyechart.models.types import Floats
+from eyechart.models.weights.digests import set_digest_folder
+from tests.onnx_graphs import WEIGHTS, save_graph
+
+HALF = {"input_size": [3, 8, 8], "mean": [0.5] * 3, "std": [0.5] * 3, "interpolation": "bicubic", "crop_pct": 1.0}
+COLOURS = ((255, 0, 0), (0, 255, 0), (0, 0, 255), (51, 102, 153))
+
+
+@pytest.fixture
+def steps(tmp_path: Path) -> Path:
+    path = tmp_path / "steps.json"
+    path.write_text(json.dumps(HALF))
+    return path
+
+
+def model(path: Path, *parts: str) -> OnnxClassifier:
+    return OnnxClassifier(parse_spec(f"onnx[{','.join([str(path), *parts])}]"))
+
+
+def answers(made: OnnxClassifier, colours: Sequence[tuple[int, int, int]] = COLOURS) -> Floats:
+    return made.classify([made.prepare(Image.new("RGB", (16, 12), colour)) for colour in colours])
+
+
+def expected(colours: Sequence[tuple[int, int, int]] = COLOURS) -> Floats:
+    return np.asarray(((np.array(colours) / 255 - 0.5) / 0.5) @ WEIGHTS, np.float32)
+
+
+@pytest.mark.parametrize("shape", [("n", 3, 8, 8), ("n", 8, 8, 3), ("n", 3, "h", "w")])
+def test_channels_may_be_first_or_last(tmp_path: Path, steps: Path, shape: tuple[Any, ...]) -> None:
+    made = model(save_graph(tmp_path / "m.onnx", shape), f"preprocessing={steps}")
+    np.testing.assert_allclose(answers(made), expected(), atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [("n", 3, 8, 8), ("n", 8, 8, 3)])
+def test_a_graph_that_takes_bytes_gets_bytes(tmp_path: Path, steps: Path, shape: tuple[Any, ...]) -> None:
+    made = model(save_graph(tmp_path / "m.onnx", shape, type=TensorProto.UINT8), f"preprocessing={steps}")
+    np.testing.assert_allclose(answers(made), np.array(COLOURS) @ WEIGHTS, rtol=1e-6)
+
+
+def test_halves_are_given_to_a_graph_that_takes_them(tmp_path: Path, steps: Path) -> None:
+    made = model(save_graph(tmp_path / "m.onnx", type=TensorProto.FLOAT16), f"preprocessing={steps}")
+    np.testing.assert_allclose(answers(made), expected(), atol=1e-2)
+
+
+@pytest.mark.parametrize("fixed", [1, 3, 8])
+def test_a_fixed_batch_is_filled(tmp_path: Path, steps: Path, fixed: int) -> None:
+    made = model(save_graph(tmp_path / "m.onnx", (fixed, 3, 8, 8)), f"preprocessing={steps}")
+    assert made.batch_size == fixed
+    np.testing.assert_allclose(answers(made), expected(), atol=1e-5)
+
+
+def test_another_batch_size_than_the_files_is_refused(tmp_path: Path, steps: Path) -> None:
+    path = save_graph(tmp_path / "m.onnx", (4, 3, 8, 8))
+    with pytest.raises(SpecError, match=r"batch_size=8, but m.onnx takes batches of 4 alone"):
+        _ = model(path, f"preprocessing={steps}", "batch_size=8").batch_size
+
+
+def test_probabilities_become_their_logarithms(tmp_path: Path, steps: Path) -> None:
+    softmax = [helper.make_node("Softmax", ["product"], ["soft"]), helper.make_node("Identity", ["soft"], ["logits"])]
+    logs = answers(model(save_graph(tmp_path / "m.onnx", last=softmax), f"preprocessing={steps}"))
+    np.testing.assert_allclose(np.exp(logs).sum(axis=1), 1, atol=1e-5)
+    np.testing.assert_allclose(logs - logs[:, :1], expected() - expected()[:, :1], atol=1e-3)
+    kept = answers(model(tmp_path / "m.onnx", f"preprocessing={steps}", "probabilities=false"))
+    np.testing.assert_allclose(kept.sum(axis=1), 1, atol=1e-5)
+
+
+def test_rows_that_add_up_to_one_without_a_softmax_are_asked_about(tmp_path: Path, steps: Path) -> None:
+    nodes = [
+        helper.make_node("Exp", ["product"], ["powers"]),
+        helper.make_node("ReduceL1", ["powers", "last"], ["sum"], keepdims=1),
+        helper.make_node("Div", ["powers", "sum"], ["logits"]),
+    ]
+    constant = helper.make_node("Constant", [], ["last"], value_ints=[1])
+    path = save_graph(tmp_path / "m.onnx", last=[constant, *nodes])
+    with pytest.raises(ModelError, match="rows that add up to 1, but its last operator is no softmax"):
+        answers(model(path, f"preprocessing={steps}"))
+    assert answers(model(path, f"preprocessing={steps}", "probabilities=true")).max() <= 0
+
+
+def test_scores_are_found_by_name_among_several_outputs(tmp_path: Path, steps: Path) -> None:
+    proto = onnx.load(save_graph(tmp_path / "m.onnx"))
+    proto.graph.output.append(helper.make_tensor_value_info("means", TensorProto.FLOAT, ("n", 3)))
+    onnx.save(proto, tmp_path / "m.onnx")
+    np.testing.assert_allclose(answers(model(tmp_path / "m.onnx", f"preprocessing={steps}")), expected(), atol=1e-5)
+    proto = onnx.load(save_graph(tmp_path / "m.onnx", output="out"))
+    proto.graph.output.append(helper.make_tensor_value_info("means", TensorProto.FLOAT, ("n", 3)))
+    onnx.save(proto, tmp_path / "m.onnx")
+    with pytest.raises(ModelError, match=r"has the outputs out \(free, 4\), means \(free, 3\)\. Expected one"):
+        answers(model(tmp_path / "m.onnx", f"preprocessing={steps}"))
+
+
+def test_threads_change_no_byte(tmp_path: Path, steps: Path) -> None:
+    path = save_graph(tmp_path / "m.onnx")
+    one, two = (model(path, f"preprocessing={steps}", f"threads={count}") for count in (1, 2))
+    assert answers(one).tobytes() == answers(two).tobytes()
+    assert one.identity == two.identity
+
+
+def test_the_threads_are_those_of_the_suites_division(
+    tmp_path: Path, steps: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    made = model(save_graph(tmp_path / "m.onnx"), f"preprocessing={steps}")
+    answers(made)
+    assert made.graph._session.get_session_options().intra_op_num_threads == 3
+
+
+def test_external_weights_are_in_the_digest(tmp_path: Path, steps: Path) -> None:
+    path = save_graph(tmp_path / "m.onnx", external="m.data")
+    first = model(path, f"preprocessing={steps}")
+    before = first.identity.weights_sha256
+    np.testing.assert_allclose(answers(first), expected(), atol=1e-5)
+    data = bytearray((tmp_path / "m.data").read_bytes())
+    data[0] ^= 1
+    (tmp_path / "m.data").write_bytes(data)
+    assert model(path, f"preprocessing={steps}").identity.weights_sha256 != before
+
+
+def test_the_key_has_what_changes_numbers(tmp_path: Path, steps: Path) -> None:
+    path = save_graph(tmp_path / "m.onnx")
+    plain = model(path, f"preprocessing={steps}").identity
+    assert plain.libraries.keys() == {"onnxruntime", "pillow"}
+    assert (plain.processor["engine"], plain.dtype) == ("CPUExecutionProvider", "float32")
+    assert "instructions" not in plain.processor
+    for option in ("optimise=false", "probabilities=true", "engine=cuda"):
+        assert model(path, f"preprocessing={steps}", option).identity.in_key != plain.in_key
+
+
+@pytest.fixture
+def dynamic(tmp_path: Path) -> Path:
+    from onnxruntime.quantization import quantize_dynamic
+
+    quantize_dynamic(save_graph(tmp_path / "m.onnx"), tmp_path / "int8.onnx")
+    return tmp_path / "int8.onnx"
+
+
+def test_dynamic_quantisation_is_answered_image_by_image(dynamic: Path, steps: Path) -> None:
+    made = model(dynamic, f"preprocessing={steps}")
+    assert (made.batch_size, made.identity.dtype) == (1, "int8 dynamic")
+    assert "answered one by one" in made.model_note
+    assert made.identity.processor["instructions"] == instructions() != "unknown"
+    with pytest.raises(SpecError, match=r"batch_size=4\. The file is quantised dynamically.*Leave batch_size out"):
+        _ = model(dynamic, f"preprocessing={steps}", "batch_size=4").batch_size
+
+
+def test_the_instructions_of_the_processor_are_those_of_linux(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for flags, name in (("avx2 avx512_vnni", "vnni"), ("avx2 avx_vnni", "vnni"), ("avx2", "no vnni")):
+        (tmp_path / "cpuinfo").write_text(f"flags : {flags}\n")
+        monkeypatch.setattr("eyechart.models.exported.graph.CPU_FLAGS", tmp_path / "cpuinfo")
+        assert instructions() == name
+
+
+def test_the_head_is_known_before_an_image(tmp_path: Path, steps: Path) -> None:
+    path = save_graph(tmp_path / "m.onnx")
+    head = model(path, f"preprocessing={steps}").head
+    assert head is not None
+    assert (head.outputs, head.imagenet) == (4, False)
+    told = model(path, f"preprocessing={steps}", "imagenet=true").head
+    assert told is not None
+    assert told.imagenet
+
+
+def damaged(folder: Path, kind: str) -> Path:
+    path = save_graph(folder / f"{kind}.onnx", external="gone.data" if kind == "external" else "")
+    data = path.read_bytes()
+    if kind == "missing":
+        path.unlink()
+    if kind == "external":
+        (folder / "gone.data").unlink()
+    if kind in ("ir", "opset"):
+        proto = onnx.load(path)
+        proto.opset_import[0].version, proto.ir_version = (40, 10) if kind == "opset" else (18, 99)
+        onnx.save(proto, path)
+    texts = {
+        "cut": data[: len(data) // 2],
+        "pointer": b"version https://git-lfs.github.com/spec/v1\noid sha256:dce8\nsize 344569044\n",
+        "empty": b"",
+        "html": b"<!doctype html><html><body>404</body></html>",
+    }
+    if kind in texts:
+        path.write_bytes(texts[kind])
+    return path
+
+
+@pytest.mark.parametrize(
+    ("kind", "sentence"),
+    [
+        ("missing", r"missing\.onnx does not exist\. Check the path"),
+        ("cut", r"cut\.onnx (is no ONNX file, or is damaged|holds no graph)"),
+        ("pointer", r"pointer\.onnx (is no ONNX file|holds no graph)"),
+        ("empty", r"empty\.onnx holds no graph: it is empty, cut, or a text pointer of Git LFS"),
+        ("html", r"html\.onnx (is no ONNX file|holds no graph)"),
+        ("external", r"keeps its weights in gone\.data, which is not beside it"),
+        ("opset", r"has opset 40 and IR 10, which onnxruntime .* does not know"),
+        ("ir", r"has opset 18 and IR 99, which onnxruntime .* does not know"),
+    ],
+)
+def test_a_bad_file_is_one_sentence(tmp_path: Path, steps: Path, kind: str, sentence: str) -> None:
+    made = model(damaged(tmp_path, kind), f"preprocessing={steps}")
+    with pytest.raises(ModelError, match=sentence):
+        answers(made) if made.identity else None
+
+
+@pytest.mark.parametrize(
+    ("shape", "sentence"),
+    [
+        (("n", 1, 8, 8), r"has the input images \(free, 1, 8, 8\)\. Expected 3 channels"),
+        (("n", 3, 10, 10), r"takes images of 10x10, but its preprocessing makes 8x8"),
+    ],
+)
+def test_a_graph_that_does_not_suit(tmp_path: Path, steps: Path, shape: tuple[Any, ...], sentence: str) -> None:
+    with pytest.raises(ModelError, match=sentence):
+        _ = model(save_graph(tmp_path / "m.onnx", shape), f"preprocessing={steps}").identity
+
+
+def test_inputs_other_than_one_of_images_are_listed(tmp_path: Path, steps: Path) -> None:
+    proto = onnx.load(save_graph(tmp_path / "m.onnx"))
+    proto.graph.input.append(helper.make_tensor_value_info("input_ids", TensorProto.INT64, ("n", 77)))
+    onnx.save(proto, tmp_path / "m.onnx")
+    with pytest.raises(ModelError, match=r"the inputs images \(free, 3, 8, 8\), input_ids \(free, 77\)\. Expected one"):
+        _ = model(tmp_path / "m.onnx", f"preprocessing={steps}").identity
+
+
+@pytest.mark.parametrize("engine", ["cuda", "tensorrt", "openvino"])
+def test_an_absent_provider_is_refused(tmp_path: Path, steps: Path, engine: str) -> None:
+    import onnxruntime
+
+    if onnx_graph.PROVIDERS[engine] in onnxruntime.get_available_providers():
+        pytest.skip(f"this onnxruntime has {engine}")
+    with pytest.raises(ModelError, match=f"engine={engine} needs .*Provider, and this onnxruntime has .*CPU"):
+        answers(model(save_graph(tmp_path / "m.onnx"), f"preprocessing={steps}", f"engine={engine}"))
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("onnx[]", "names no file"),
+        ("onnx[m.onnx,engine=gpu]", "Expected cpu or cuda or tensorrt or openvino"),
+        ("onnx[m.onnx,threads=0]", "whole number of at least 1"),
+        ("onnx[m.onnx,optimise=off]", "Expected true or false"),
+        ("onnx[m.onnx,thread=2]", "did you mean threads"),
+    ],
+)
+def test_what_is_asked_for_must_exist(text: str, sentence: str) -> None:
+    with pytest.raises(SpecError, match=sentence):
+        OnnxClassifier(parse_spec(text))
+
+
+def test_a_file_that_ends_its_process_is_one_sentence(
+    tmp_path: Path, steps: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(onnx_graph, "LOADING", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
+    with pytest.raises(ModelError, match=r"m\.onnx crashes ONNX Runtime .* Write optimise=false, or convert it again"):
+        answers(model(save_graph(tmp_path / "m.onnx"), f"preprocessing={steps}"))
+
+
+def test_a_file_that_loaded_once_is_not_tried_again(
+    tmp_path: Path, steps: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_digest_folder(tmp_path / "digests")
+    try:
+        path = save_graph(tmp_path / "m.onnx")
+        answers(model(path, f"preprocessing={steps}"))
+        monkeypatch.setattr(onnx_graph, "LOADING", "import os; os.abort()")
+        answers(model(path, f"preprocessing={steps}"))
+        with pytest.raises(ModelError, match="crashes ONNX Runtime"):
+            answers(model(save_graph(path, metadata={"other": "bytes"}), f"preprocessing={steps}"))
+    finally:
+        set_digest_folder(None)
+
+
+def test_an_odd_batch_is_an_error_of_its_requests(tmp_path: Path, steps: Path) -> None:
+    made = model(save_graph(tmp_path / "m.onnx"), f"preprocessing={steps}")
+    with pytest.raises(RuntimeError, match="Got invalid dimensions"):
+        made.classify([np.zeros((9, 9, 3), np.uint8)])
+
+
+def test_no_torch_is_imported_without_like(tmp_path: Path, steps: Path) -> None:
+    save_graph(tmp_path / "m.onnx")
+    code = f"""
+import sys
+for name in ("torch", "torchvision", "timm", "transformers", "open_clip"):
+    sys.modules[name] = None  # an import of it fails
+from PIL import Image
+from eyechart.models.registry import create_model
+from eyechart.models.spec import parse_spec
+model = create_model(parse_spec("onnx[{tmp_path / "m.onnx"},preprocessing={steps}]"), device="cpu", offline=True)
+assert model.identity and model.head and model.batch_size
+assert model.classify([model.prepare(Image.new("RGB", (16, 12)))]).shape == (1, 4)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The packaged EfficientNet-Lite0 in a file."""
+    import torch
+
+    from eyechart.models.timm.classifier import TimmClassifier
+
+    path = tmp_path_factory.mktemp("exported") / "lite0.onnx"
+    torch.onnx.export(
+        TimmClassifier(parse_spec("timm[]"))._module.to(memory_format=torch.contiguous_format),
+        (torch.zeros(2, 3, 224, 224),),
+        str(path),
+        dynamo=True,
+        dynamic_shapes=({0: torch.export.Dim("batch")},),
+        external_data=False,
+        verbose=False,
+    )
+    return path
+
+
+@pytest.mark.deep
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning")
+def test_an_exported_network_answers_as_its_original(exported: Path, exact: Any) -> None:
+    from eyechart.models.timm.classifier import TimmClassifier
+
+    original = TimmClassifier(parse_spec("timm[]"))
+    made = model(exported, "like=timm[tf_efficientnet_lite0]")
+    assert made.head == original.head
+    pixels = [made.prepare(image) for image in exact.images[:16]]
+    assert all(
+        np.array_equal(one, original.prepare(image)) for one, image in zip(pixels, exact.images[:16], strict=True)
+    )
+    np.testing.assert_allclose(made.classify(pixels), original.classify(pixels), atol=1e-4)
+
+
+@pytest.mark.deep
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning")
+def test_an_exported_network_runs_through_pytest(exported: Path, tmp_path: Path) -> None:
+    spec = f"lite0=onnx[{exported},like=timm[tf_efficientnet_lite0]]"
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "--pyargs",
+        "eyechart.benchmarks",
+        "-k",
+        "imagenet/sample and supervised",
+    ]
+    done = subprocess.run(
+        [*command, f"--eye-model={spec}", "-q", "-p", "no:cacheprovider"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 passed" in done.stdout

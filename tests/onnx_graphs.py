@@ -1,0 +1,47 @@
+"""Graphs of three nodes, whose answers are known: the mean of each channel times a weight."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+WEIGHTS = np.array([[1, 2, 3, 4], [5, 6, 7, 8], [9, 1, 2, 3]], np.float32)
+
+
+def save_graph(
+    path: Path,
+    shape: Sequence[Any] = ("n", 3, 8, 8),
+    *,
+    type: int = TensorProto.FLOAT,  # noqa: A002
+    last: Sequence[Any] = (),
+    output: str = "logits",
+    metadata: dict[str, str] | None = None,
+    opset: int = 18,
+    external: str = "",
+) -> Path:
+    """Save a graph that multiplies the channels' means with `WEIGHTS`; `last` are the nodes behind it."""
+    channels = 1 if len(shape) == 4 and shape[1] in (1, 3) else 3
+    axes = [2, 3] if channels == 1 else [1, 2]
+    width = shape[1] if channels == 1 and shape[1] != 3 else 3
+    first = [
+        helper.make_node("Cast", ["images"], ["floats"], to=TensorProto.FLOAT),
+        helper.make_node("ReduceMean", ["floats", "axes"], ["means"], keepdims=0),
+        helper.make_node("MatMul", ["means", "weights"], ["product" if last else output]),
+    ]
+    graph = helper.make_graph(
+        [*first, *last],
+        "small",
+        [helper.make_tensor_value_info("images", type, shape)],
+        [helper.make_tensor_value_info(output, TensorProto.FLOAT, (shape[0], 4))],
+        [numpy_helper.from_array(WEIGHTS[:width], "weights"), numpy_helper.from_array(np.array(axes), "axes")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+    helper.set_model_props(model, metadata or {})
+    if external:
+        onnx.save(model, path, save_as_external_data=True, location=external, size_threshold=60)
+    else:
+        onnx.save(model, path)
+    return path
