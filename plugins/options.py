@@ -87,8 +87,6 @@ ADVANCED = (
            "GPUs)", metavar="N"),
     Option("ray-gpus", "GPUs of each process of a backend on the cluster (default: 1, or as many as the options of the "
            "model say)", metavar="BACKEND=N,…"),
-    Option("profile", "write the times of what the session does to profile.json in the run's folder, a trace that "
-           "https://ui.perfetto.dev and Chrome open", flag=True),
     Option("strict", "fail instead of skip if a data set is missing; also fail if the baseline of a case, a metric in "
            "it, a case of the baseline, or the metric of a floor is missing", flag=True),
     Option("max-errors", "number of images per case that may end in an error", "0", "N"),

@@ -19,7 +19,7 @@ from tqdm import tqdm
 
 from eyechart.evaluation.settings import Case
 from eyechart.inference.runner.image_rows import Progress as Count
-from eyechart.models.runtime import tracing
+from eyechart.models.runtime import phases
 
 from .cases import find_case
 from .options import is_on_command_line, needs_plugin
@@ -40,7 +40,7 @@ WIDTH, TITLE = 100, 16  # columns: of a line, and at least of the name of a case
 MIXED = "answers"  # the unit if some cases count images and others questions
 COUNTS = "{n_fmt}/{total_fmt}{unit} [{elapsed}<{remaining}, {rate_fmt}]"
 NARROW = "{n_fmt}/{total_fmt}{unit} [{elapsed}]"
-PHASES: Mapping[str, str] = {  # what a case does, by the innermost span that is named here
+PHASES: Mapping[str, str] = {  # what a case does, by the name of its innermost phase
     "open": "reads the data",
     "make model": "makes the model",
     "load": "loads the model",
@@ -54,7 +54,7 @@ COSTS = "eyechart_costs"  # an attribute of the last report of a case: seconds, 
 
 def _loading_seconds() -> float:
     """Return how long this process has made and loaded models: once a model, so that it is no part of the pace."""
-    return sum(tracing.seconds[name] for name in ("make model", "load"))
+    return sum(phases.seconds[name] for name in ("make model", "load"))
 
 
 @dataclass
@@ -100,11 +100,10 @@ class _Running:
     @property
     def state(self) -> State:
         """What to show of the case."""
-        spans = tracing.open_spans.get(self.thread, ())
-        phase = next((PHASES[name] for name in reversed([*spans]) if name in PHASES), "")
+        open_phases = [*phases.open_phases.get(self.thread, ())]  # the thread may end one meanwhile
         return {
             "case": self.case,
-            "phase": phase,
+            "phase": PHASES[open_phases[-1]] if open_phases else "",
             "seconds": time.monotonic() - self.started,
             "done": self.done,
             "total": self.total,

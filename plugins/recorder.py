@@ -15,7 +15,7 @@ from eyechart.errors import AbsentError, EyechartError, ToleranceError, Unavaila
 from eyechart.evaluation.case_result import CaseResult
 from eyechart.evaluation.evaluate import Evaluate
 from eyechart.messages.secret_values import hide_secrets
-from eyechart.models.runtime.tracing import span
+from eyechart.models.runtime.phases import phase
 from eyechart.protocol.base import Predictions
 from eyechart.results.records import FAILED, PASSED, Record, from_plain, to_plain
 from eyechart.results.run_folder import RunFolder, describe_environment, read_git_commit
@@ -107,7 +107,7 @@ class Recorder:
         """Write the files of a case and attach its record to the report of the test."""
         with self.write_errors_as(partial(pytest.fail.Exception, pytrace=False)):
             seconds = time.time() - item.stash[STARTED]
-            with span("evidence"):
+            with phase("evidence"):
                 record = result.write_record(seconds, describe_environment(), _command_line())
         item.user_properties.append((PROPERTY, to_plain(record)))
 

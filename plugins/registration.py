@@ -14,8 +14,6 @@ from .gate import Gate
 from .github_summary import GithubSummary
 from .left_out import KeywordSuggestions, LeftOutByPreset, LeftOutTraining
 from .missing_cases import MissingCases
-from .options import get_option
-from .profile import Profile
 from .progress import Progress
 from .recorder import Recorder
 from .sequential import SequentialCases
@@ -41,8 +39,6 @@ def register(config: pytest.Config, folder: Path, started: float) -> None:
     if get_settings(config).offline:
         os.environ.update(dict.fromkeys(OFFLINE, "1"))  # read by these libraries when they are imported
     manager = config.pluginmanager
-    if get_option(config, "profile"):
-        manager.register(Profile(config, folder), "eyechart-profile")
     recorder = Recorder(config, folder, started)
     manager.register(cases, "eyechart-cases")
     manager.register(option_checks, "eyechart-single-benchmark-files")

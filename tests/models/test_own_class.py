@@ -12,7 +12,7 @@ import pytest
 
 from eyechart.errors import EyechartError, ModelError, SpecError
 from eyechart.inference.requests.row_requests import Encode
-from eyechart.inference.store.keys import request_key
+from eyechart.inference.store.entries import request_key
 from eyechart.models.registry import _inherited, capabilities, create_model
 from eyechart.models.spec import parse_spec
 from eyechart.models.types import Identity

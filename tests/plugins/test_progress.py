@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from eyechart.evaluation.settings import Case
-from eyechart.models.runtime.tracing import span
+from eyechart.models.runtime.phases import phase
 from eyechart.models.spec import ModelSpec
 from eyechart.plugins.case_ids import case_pattern
 from eyechart.plugins.pace import State
@@ -230,9 +230,9 @@ def test_other_questions_are_counted_anew() -> None:
     assert running.counts == (2700 + 59 + 70, 2200 + 59 + 11)
 
 
-def test_the_innermost_span_of_the_thread_says_what_a_case_does() -> None:
+def test_the_innermost_phase_of_the_thread_says_what_a_case_does() -> None:
     running = _Running("a case")
-    with span("predict"), span("forward"), span("load"):
+    with phase("make model"), phase("load"):
         assert running.state["phase"] == "loads the model"
         with ThreadPoolExecutor() as threads:
             assert threads.submit(lambda: _Running("another").state["phase"]).result() == ""

@@ -58,7 +58,11 @@ class Bench:
         dataset = many_images(location, batches * self.size)
         times = [(perf_counter(), process_time())]
         runner = Runner(
-            Store(location / "store"), None, 0, lambda *_: times.append((perf_counter(), process_time())), self.engine
+            Store(location / "store"),
+            None,
+            0,
+            lambda *_: times.append((perf_counter(), process_time())),
+            lambda: self.engine,
         )
         runner.run(Classify(), self.model, dataset)
         times[2:-1] = []

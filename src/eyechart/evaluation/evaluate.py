@@ -19,7 +19,7 @@ from eyechart.gate.sequential.stop_early import SequentialTest, block_sizes
 from eyechart.inference.store.responses import AnswerCounts
 from eyechart.models.description.identity import describe_identity
 from eyechart.models.own_class_identity import describe_late_files
-from eyechart.models.runtime.tracing import span
+from eyechart.models.runtime.phases import phase
 from eyechart.protocol.base import Metric, P, Protocol
 from eyechart.protocol.context import Context
 from eyechart.protocol.prompts import is_eyechart_prompt
@@ -85,7 +85,7 @@ class Evaluate(Generic[P]):
         if self.result is None and self.test:
             self.result = self.ask_in_blocks(self.test, known[0])
         result = self.get_result()
-        with span("score"):
+        with phase("score"):
             estimates = result.add(known)
             return result.add(metrics) if metrics else estimates
 
@@ -150,8 +150,7 @@ class Evaluate(Generic[P]):
         """
         if reason := self.protocol.unavailable(context):
             raise UnavailableError(f"{self.case.model}: {reason}")
-        with span("predict"):
-            predictions = self.protocol.predict(context)
+        predictions = self.protocol.predict(context)
         loads = self.new_loads()
         identity = context.describe_models(loads > 0) if context.describe_models else context.model.identity
         settings = replace(self.settings, limit=limit, sequential=self.test is not None)

@@ -21,8 +21,6 @@ from eyechart.evaluation.evaluate import PUBLISHED_WITH_DUPLICATES, Evaluate, ma
 from eyechart.evaluation.settings import Case, Settings
 from eyechart.gate.sequential.stop_early import SequentialTest
 from eyechart.inference.engines.interface import Engine
-from eyechart.inference.engines.pools import PoolEngine
-from eyechart.inference.engines.processes.process_pool import LocalPools
 from eyechart.inference.runner.image_rows import Progress
 from eyechart.inference.runner.runner import Runner
 from eyechart.inference.store.copies import RemoteStore
@@ -37,7 +35,7 @@ from eyechart.models.description.identity import (
     write_description,
 )
 from eyechart.models.pool import ModelPool, reads_answers
-from eyechart.models.runtime.tracing import span
+from eyechart.models.runtime.phases import phase
 from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Identity, Model
 from eyechart.models.weights.digests import set_digest_folder
@@ -74,12 +72,12 @@ class Session:
         engine: Engine | None = None,
     ) -> None:
         self.settings = settings
-        self.engine = engine or make_engine(settings, worker)
+        self._engine, self._worker = engine, worker
         self.models = ModelPool(
             offline=settings.offline,
             worker=worker[0],
             in_memory=models or {},
-            on_close=self.engine.release,
+            on_close=self._end_processes,
             make=self.make_described if settings.answer_command else None,
             cache=DescriptionCache(settings.store / CACHE),
         )
@@ -101,9 +99,20 @@ class Session:
     def __exit__(self, *error: object) -> None:
         """Close the models."""
         self.models.close()
-        self.engine.close()
+        if self._engine:
+            self._engine.close()
         set_digest_folder(None)
         _ignore_in_git(self.settings.store)
+
+    def get_engine(self) -> Engine:
+        """Return the engine for what is not in the store; it is made when it is first needed."""
+        if self._engine is None:
+            self._engine = make_engine(self.settings, self._worker)
+        return self._engine
+
+    def _end_processes(self, model: Model) -> None:
+        if self._engine:
+            self._engine.release(model)
 
     @cached_property
     def _known_splits(self) -> Mapping[str, SplitRef]:
@@ -118,7 +127,7 @@ class Session:
             if ref is None or missing:
                 raise AbsentError(missing)
             index = self.settings.store / "index"
-            with span("open"):
+            with phase("open"):
                 self._whole_splits[benchmark, split] = open_split(ref, cache=index, offline=self.settings.offline)
         return self._whole_splits[benchmark, split]
 
@@ -143,7 +152,7 @@ class Session:
             empty = self.settings.empty
             _check_label_names(dataset, [option.name for option in self.settings.labels])
             images = ImageNames(dataset.index)
-            with span("open"):
+            with phase("open"):
                 more = [_read_label_set(option, dataset, images, empty) for option in self.settings.labels]
             self._label_sets[name] = [*dataset.select_label_sets(empty), *more]
         label_sets = self._label_sets[name]
@@ -234,7 +243,7 @@ class Session:
                 block or settings.limit,
                 settings.seed,
                 progress,
-                self.engine,
+                self.get_engine,
                 in_blocks=block is not None,
             ),
             model=model,
@@ -258,10 +267,14 @@ class Session:
 
 def make_engine(settings: Settings, worker: tuple[int, int] = (0, 1)) -> Engine:
     """Return the engine for what is not in the store; `worker` is the index of this process and their number."""
+    from eyechart.inference.engines.pools import PoolEngine
+
     if settings.ray:
         from eyechart.inference.engines.ray.cluster_pool import RayOptions, RayPools
 
         return PoolEngine(RayPools(RayOptions(settings.ray, settings.ray_actors, settings.ray_gpus, settings.offline)))
+    from eyechart.inference.engines.processes.process_pool import LocalPools
+
     return PoolEngine(LocalPools(settings.devices, settings.offline, worker))
 
 

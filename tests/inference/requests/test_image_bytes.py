@@ -11,8 +11,7 @@ from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import StoreError
 from eyechart.inference.requests.text_requests import Generate, TextRequest
 from eyechart.inference.runner.runner import Runner
-from eyechart.inference.store.entries import Key, Store, StoreEntry
-from eyechart.inference.store.keys import request_key
+from eyechart.inference.store.entries import Key, Store, StoreEntry, request_key
 from eyechart.inference.store.responses import Responses
 
 COUNT = 8

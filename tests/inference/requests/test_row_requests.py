@@ -29,8 +29,7 @@ from eyechart.inference.requests.row_requests import (
 )
 from eyechart.inference.requests.text_requests import Generate, TextRequest, request_ids
 from eyechart.inference.runner.runner import Runner
-from eyechart.inference.store.entries import Store
-from eyechart.inference.store.keys import request_key
+from eyechart.inference.store.entries import Store, request_key
 from eyechart.models.registry import INTERFACES, create_model
 from eyechart.models.spec import parse_spec
 from eyechart.models.types import Identity, Model
@@ -202,7 +201,7 @@ def run_all(pairs: Sequence[tuple[str, BaseRequest]], root: Path, engine: Any = 
     """Answer requests about some packaged images into a store."""
     models: dict[str, Model] = {}
     dataset = open_toybox("sample").subsample(LIMIT, 0)
-    runner = Runner(Store(root), LIMIT, 0, lambda *_: None, engine or LocalEngine())
+    runner = Runner(Store(root), LIMIT, 0, lambda *_: None, lambda: engine or LocalEngine())
     for spec, request in pairs:
         model = models.setdefault(spec, create_model(parse_spec(spec), offline=True))
         if not request.about_images:

@@ -13,8 +13,7 @@ from eyechart.data.dataset.dataset import Dataset
 from eyechart.inference.requests.row_requests import Encode
 from eyechart.inference.runner.runner import Runner
 from eyechart.inference.store.arrays import CachedArray
-from eyechart.inference.store.entries import Store, StoreEntry
-from eyechart.inference.store.keys import request_key
+from eyechart.inference.store.entries import Store, StoreEntry, request_key
 from eyechart.models.types import Floats, Identity, ImageEncoder
 
 COUNT, SIZE = 22, 4

@@ -14,8 +14,7 @@ from eyechart.inference.engines import local
 from eyechart.inference.requests.text_requests import Generate, TextRequest
 from eyechart.inference.runner.runner import Runner
 from eyechart.inference.store import responses
-from eyechart.inference.store.entries import Store, StoreEntry
-from eyechart.inference.store.keys import request_key
+from eyechart.inference.store.entries import Store, StoreEntry, request_key
 from eyechart.inference.store.responses import Responses
 from eyechart.models.types import Answer, Usage
 

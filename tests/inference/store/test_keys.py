@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from eyechart.data.dataset.dataset import Dataset, Row
 from eyechart.data.index.file_index import whole_file_source
 from eyechart.inference.requests.row_requests import BaseRequest, Classify, ClassWeights, Encode
-from eyechart.inference.store.entries import Key
-from eyechart.inference.store.keys import request_key
+from eyechart.inference.store.entries import Key, request_key
 from eyechart.models.types import Identity
 
 pytestmark = pytest.mark.deep

@@ -15,8 +15,7 @@ from eyechart.inference.requests.text_requests import Generate, TextRequest
 from eyechart.inference.runner.runner import Runner
 from eyechart.inference.store import responses
 from eyechart.inference.store.copies import RemoteStore, push_store
-from eyechart.inference.store.entries import Key, Store, StoreEntry, Writer
-from eyechart.inference.store.keys import request_key
+from eyechart.inference.store.entries import Key, Store, StoreEntry, Writer, request_key
 from eyechart.inference.store.responses import Response, Responses
 from eyechart.models.types import Answer, Identity, Usage
 

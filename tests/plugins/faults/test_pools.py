@@ -209,7 +209,7 @@ asked = {
 }
 for name, options in {"one": {}, "several": {"devices": 2}}.items():
     with Session(Settings(store=Path(name), **options)) as session:
-        runner = Runner(session.store, None, 0, lambda *_: None, session.engine)
+        runner = Runner(session.store, None, 0, lambda *_: None, session.get_engine)
         for model, requests in asked.items():
             for request in requests:
                 runner.run(request, session.models[parse_spec(model)])

@@ -297,7 +297,7 @@ def asking(tmp_path: Path, model: HfGenerator) -> Ask:
 
     def context(images: int = IMAGES, engine: LocalEngine | None = None, of: Any = None, **options: str) -> Context:
         dataset: Dataset = open_realbirdid("sample-drawn").subsample(images, 1)
-        runner = Runner(Store(tmp_path / "store"), images, 1, lambda *_: None, engine or LocalEngine())
+        runner = Runner(Store(tmp_path / "store"), images, 1, lambda *_: None, lambda: engine or LocalEngine())
         chosen = {**get_protocol("species").defaults(), "probability": "nlg2choice", **options}
         observed = dataset.selected_details
         assert observed is not None

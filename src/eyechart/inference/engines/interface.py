@@ -1,6 +1,6 @@
 """The interface of engines: what the runner sends them, and what they return."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -9,7 +9,7 @@ import numpy as np
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.inference.requests.row_requests import BaseRequest, ScoreChoices
 from eyechart.inference.requests.text_requests import Generate
-from eyechart.models.types import Answer, Floats, Generator, Model, Scorer, Usage
+from eyechart.models.types import Answer, Floats, Generator, Model, Scorer
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,11 @@ class Engine(Protocol):
         An error with `retry` is not stored, so that the next run sends the request again.
         """
 
-    def charge_budget(self, model: Generator, usages: Mapping[str, Usage]) -> None:
-        """Tell a model with a budget the token usage of stored responses, by the ids of their requests."""
-
     def release(self, model: Model) -> None:
         """End what works for a model elsewhere, before the model is closed."""
 
     def close(self) -> None:
         """End all that works elsewhere, at the end of a session."""
+
+
+MakeEngine = Callable[[], Engine]  # makes an engine with the first call, and returns the same later

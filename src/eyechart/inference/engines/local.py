@@ -4,7 +4,7 @@ Images are read and decoded while the model works.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Generator as Stream
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing, nullcontext
@@ -33,7 +33,6 @@ from eyechart.inference.requests.row_requests import (
 )
 from eyechart.inference.requests.text_requests import Generate
 from eyechart.models.runtime.torch_runtime import out_of_memory
-from eyechart.models.runtime.tracing import span, spans
 from eyechart.models.types import (
     Answer,
     Classifier,
@@ -46,7 +45,6 @@ from eyechart.models.types import (
     Request,
     Scorer,
     TextEncoder,
-    Usage,
 )
 
 IMAGES_AHEAD = 64  # images of requests that are read before the model asks for them, or one request
@@ -70,7 +68,7 @@ class LocalEngine:
         """Yield the answers about the images at some indices, batch by batch."""
         answers = _OOMBackoff(lambda items: _answer_prepared(request, model, items), model.batch_size, request.padded)
         for batch in self.prefetch(request, model, dataset, indices):
-            with self.turn, span("forward", images=len(batch)):
+            with self.turn:
                 answered = _answer_batch(answers, batch, dataset)
             yield answered
 
@@ -85,7 +83,7 @@ class LocalEngine:
 
     def answer_texts(self, request: BaseRequest, model: Model) -> Floats:
         """Return the answer to a request about texts, of shape (rows, d)."""
-        with self.turn, span("forward", texts=type(request).__name__):
+        with self.turn:
             match request, model:
                 case Encode(items=tuple(texts)), TextEncoder() as encoder:
                     return encoder.encode_texts(texts)
@@ -102,7 +100,7 @@ class LocalEngine:
         texts = request.items or ()
         answers = _OOMBackoff(lambda items: _score(request, model, items), model.batch_size, pad=False)
         for batch in batches(numbers, model.batch_size):
-            with self.turn, span("forward", texts=len(batch)):
+            with self.turn:
                 scored = _score_batch(answers, [(number, _fill_parts(request, texts[number])) for number in batch])
             yield scored
 
@@ -112,11 +110,7 @@ class LocalEngine:
         """Yield the answers to the requests with some numbers, in groups that a model can answer in one call."""
         for group in batch.group_by_settings(numbers):
             with self.turn:
-                yield from spans("forward", _generate_group(batch, model, dataset, group))
-
-    def charge_budget(self, model: Generator, usages: Mapping[str, Usage]) -> None:
-        """Tell a model with a budget the token usage of stored responses, by the ids of their requests."""
-        model.on_cached_usage(usages)
+                yield from _generate_group(batch, model, dataset, group)
 
     def release(self, model: Model) -> None:
         """End the processes that prepare images for a model."""

@@ -4,7 +4,7 @@ This process alone reads and writes the store. Models on servers, and models tha
 process. Threads may share an engine: those that ask one model take turns.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock, get_ident
 from typing import Any, Protocol
@@ -21,7 +21,7 @@ from eyechart.inference.requests.row_requests import BaseRequest, ScoreChoices
 from eyechart.inference.requests.text_requests import Generate
 from eyechart.models.registry import find_backend
 from eyechart.models.spec import ModelSpec
-from eyechart.models.types import Answer, Floats, Generator, Identity, Model, Scorer, Usage
+from eyechart.models.types import Answer, Floats, Generator, Identity, Model, Scorer
 
 REQUESTS = 64  # requests for texts in a work unit
 
@@ -202,10 +202,6 @@ class PoolEngine:
         )
         for part in parts:
             yield from _as_answers(part) if isinstance(part, Received) else (part,)
-
-    def charge_budget(self, model: Generator, usages: Mapping[str, Usage]) -> None:
-        """Tell a model with a budget the token usage of stored responses, by the ids of their requests."""
-        self.local.charge_budget(model, usages)
 
     def release(self, model: Model) -> None:
         """End the processes of a model."""

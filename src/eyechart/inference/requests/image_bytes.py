@@ -12,7 +12,6 @@ from eyechart.data.images import decode_image
 from eyechart.errors import ImageError
 from eyechart.inference.requests.text_requests import TextRequest
 from eyechart.models.runtime.device import count_processors
-from eyechart.models.runtime.tracing import span
 from eyechart.models.types import Request
 
 THREADS = min(16, count_processors())
@@ -24,7 +23,6 @@ def decoder_settings(dataset: Dataset) -> dict[str, Any]:
     return {"version": DECODER, "pillow": version("pillow"), "upright": dataset.upright}
 
 
-@span("decode")
 def load_image(dataset: Dataset, index: int, data: bytes) -> Image.Image:
     """Return the decoded image at an index, after checking that its bytes are those that were indexed.
 
@@ -55,7 +53,7 @@ def load_request(dataset: Dataset | None, template: TextRequest) -> Request | Im
     """
     if not template.images:
         return Request(tuple(part for part in template.parts if isinstance(part, str)))
-    assert dataset is not None  # `keys.request_key` refuses requests about images without a data set
+    assert dataset is not None  # `request_key` refuses requests about images without a data set
     files = [data for index in template.images for _, data in dataset.read([index])]
     try:
         images = [load_image(dataset, index, data) for index, data in zip(template.images, files, strict=True)]

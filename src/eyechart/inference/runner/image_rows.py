@@ -8,12 +8,12 @@ import numpy as np
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import ImageError, StoreError
-from eyechart.inference.engines.interface import Engine, ImageAnswers
+from eyechart.inference.engines.interface import ImageAnswers, MakeEngine
 from eyechart.inference.requests.image_bytes import image_name, load_image
 from eyechart.inference.requests.row_requests import BaseRequest
 from eyechart.inference.store.arrays import Block, CachedArray, append, compact, gather, load, seal, stored_rows
 from eyechart.inference.store.entries import StoreEntry, Writer
-from eyechart.models.runtime.tracing import span
+from eyechart.models.runtime.phases import phase
 from eyechart.models.types import Model
 
 CheckWidth = Callable[[int], None]
@@ -36,7 +36,7 @@ class ImageRun:
     """
 
     entry: StoreEntry
-    engine: Engine
+    engine: MakeEngine
     request: BaseRequest
     model: Model
     dataset: Dataset
@@ -66,7 +66,7 @@ class ImageRun:
         entry, dataset = self.entry, self.dataset
         if not entry.complete:
             try:
-                with span("read answers"):
+                with phase("read answers"):
                     rows, stored = gather(entry, dataset.selected)
             except StoreError:
                 if not entry.complete:  # otherwise another run has sealed it meanwhile
@@ -80,7 +80,7 @@ class ImageRun:
                     )
                 if not lost:
                     return replace(rows, errors=dict(sorted(errors.items())))
-        with span("read answers"):
+        with phase("read answers"):
             whole = load(entry)
         if len(whole.values) != len(dataset.index):
             raise entry.damaged(entry.folder, f"it has {len(whole.values)} rows, not {len(dataset.index)}")
@@ -97,7 +97,7 @@ class ImageRun:
                 missing = [index for index, row in enumerate(self.dataset.selected) if row not in rows]
                 done, errors = total - len(missing), dict[int, str]()
                 self.progress(done, total, UNIT)
-                for answers in self.engine.answer_images(self.request, self.model, self.dataset, missing):
+                for answers in self.engine().answer_images(self.request, self.model, self.dataset, missing):
                     errors.update(self.store(writer, answers))
                     done += len({*answers.indices, *answers.errors})
                     self.progress(done, total, UNIT)

@@ -2,22 +2,22 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, overload
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.dataset.limits import Limit
 from eyechart.errors import SpecError
-from eyechart.inference.engines.interface import Engine
+from eyechart.inference.engines.interface import MakeEngine
 from eyechart.inference.engines.local import LocalEngine
 from eyechart.inference.requests.row_requests import Classify, ClassWeights, Encode, LogitScale, Match, ScoreChoices
 from eyechart.inference.requests.text_requests import Generate
 from eyechart.inference.runner.image_rows import CheckWidth, ImageRun, Progress
 from eyechart.inference.runner.texts_asked import BatchRun, TextRun
 from eyechart.inference.store.arrays import CachedArray, read_or_compute
-from eyechart.inference.store.entries import Store
-from eyechart.inference.store.keys import request_key
+from eyechart.inference.store.entries import Store, request_key
 from eyechart.inference.store.responses import AnswerCounts, Responses
-from eyechart.models.runtime.tracing import span
+from eyechart.models.runtime.phases import phase
 from eyechart.models.types import Classifier, Encoder, Floats, Generator, ImageEncoder, Matcher, Scorer, TextEncoder
 
 
@@ -25,16 +25,16 @@ from eyechart.models.types import Classifier, Encoder, Floats, Generator, ImageE
 class Runner:
     """Where answers are stored, the limit and seed of the session, and the engine that answers what is missing.
 
-    `in_blocks` is set if the limit grows while a case runs. `digests` collects the digests of the store's entries that
-    were used, `token_limits` the most tokens of answers that requests allow, and `answer_counts` whether the answer
-    to each request is thinking alone.
+    The engine is made when `engine` is first called. `in_blocks` is set if the limit grows while a case runs. `digests`
+    collects the digests of the store's entries that were used, `token_limits` the most tokens of answers that requests
+    allow, and `answer_counts` whether the answer to each request is thinking alone.
     """
 
     store: Store
     limit: Limit
     seed: int
     progress: Progress
-    engine: Engine = field(default_factory=LocalEngine)
+    engine: MakeEngine = field(default_factory=lambda: cache(LocalEngine), compare=False)
     in_blocks: bool = False
     digests: set[str] = field(default_factory=set, compare=False)
     token_limits: set[int] = field(default_factory=set, compare=False)
@@ -96,7 +96,7 @@ class Runner:
         and for `Generate` one response per request. `check_width` raises an error for a number of values per image
         that the caller cannot use; it is called before the first answers are stored.
         """
-        with span("identify"):
+        with phase("identify"):
             entry = self.store.entry(request_key(request, model, dataset))
         self.digests.add(entry.key.digest)
         if request.row_per_image:
@@ -105,7 +105,7 @@ class Runner:
         if isinstance(request, ScoreChoices):
             return TextRun(entry, self.engine, request, model, self.progress).answers()
         if not isinstance(request, Generate):
-            return read_or_compute(entry, lambda: self.engine.answer_texts(request, model))
+            return read_or_compute(entry, lambda: self.engine().answer_texts(request, model))
         self.token_limits.update(text_request.max_tokens for text_request in request.requests)
         run = BatchRun(entry, self.engine, request, model, dataset, self.progress)
         responses = run.responses()

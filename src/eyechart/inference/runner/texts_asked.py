@@ -9,7 +9,7 @@ import numpy as np
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import StoreError
-from eyechart.inference.engines.interface import Engine, ImageAnswers
+from eyechart.inference.engines.interface import ImageAnswers, MakeEngine
 from eyechart.inference.requests.image_bytes import load_request
 from eyechart.inference.requests.row_requests import ScoreChoices
 from eyechart.inference.requests.text_requests import Generate, request_ids
@@ -29,7 +29,7 @@ class TextRun:
     """One request about texts; each text has a row of its own in the store."""
 
     entry: StoreEntry
-    engine: Engine
+    engine: MakeEngine
     request: ScoreChoices
     model: Scorer
     progress: Progress
@@ -61,7 +61,7 @@ class TextRun:
             missing, total = sorted(first.values()), len({*ids})
             done = total - len(missing)
             self.progress(done, total, TEXTS)
-            for answers in self.engine.score_texts(self.request, self.model, missing):
+            for answers in self.engine().score_texts(self.request, self.model, missing):
                 errors.update(self.store(writer, answers))
                 done += len({*answers.indices, *answers.errors})
                 self.progress(done, total, TEXTS)
@@ -88,7 +88,7 @@ class BatchRun:
     """One batch of requests to a model."""
 
     entry: StoreEntry
-    engine: Engine
+    engine: MakeEngine
     batch: Generate
     model: Generator
     dataset: Dataset | None
@@ -156,7 +156,7 @@ class BatchRun:
     def charge_budget(self, stored: Mapping[str, StoredResponse]) -> None:
         """Tell a model with a budget the token usage of those requests of this batch that have a stored response."""
         asked_before = {request_id: stored[request_id][1] for request_id in self.ids if request_id in stored}
-        self.engine.charge_budget(self.model, asked_before)
+        self.model.on_cached_usage(asked_before)
 
     def request_missing(
         self, writer: Writer, stored: Mapping[str, StoredResponse]
@@ -168,13 +168,13 @@ class BatchRun:
         done = before = len(numbers) - len(missing)
         self.progress(done, len(numbers), QUESTIONS)
         spent = Usage()
-        for number, answer in self.engine.answer_requests(self.batch, self.model, self.dataset, missing):
+        for number, answer in self.engine().answer_requests(self.batch, self.model, self.dataset, missing):
             request_id = self.ids[number]
             if answer.retry:
                 failed[request_id] = _temporary_error(answer.error)
             else:
                 all_stored[request_id] = responses.append(writer, request_id, answer)
-                self.engine.charge_budget(self.model, {request_id: Usage()})  # the model counted it when it answered
+                self.model.on_cached_usage({request_id: Usage()})  # the model counted it when it answered
                 done, spent = done + 1, spent + all_stored[request_id][1]
                 self.progress(done, len(numbers), QUESTIONS, self.describe_cost(spent, done - before, len(missing)))
         return all_stored, failed

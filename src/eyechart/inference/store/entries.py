@@ -18,10 +18,12 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar
 import filelock
 import msgspec
 
+from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import MissingAnswersError, StoreError
 from eyechart.files.atomic import draft_path, replace_file, write_atomic
-from eyechart.models.runtime.tracing import span
-from eyechart.models.types import Identity
+from eyechart.inference.requests.image_bytes import decoder_settings
+from eyechart.inference.requests.row_requests import BaseRequest
+from eyechart.models.types import Identity, Model
 
 FORMAT = 1
 MAGIC = b"EYE1"
@@ -52,6 +54,31 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     def digest(self) -> str:
         """The sha256 of the key's sorted JSON."""
         return sha256(msgspec.json.encode(self, order="sorted")).hexdigest()
+
+
+def request_key(request: BaseRequest, model: Model, dataset: Dataset | None = None) -> Key:
+    """Return the key of a model's answers to a request about the images of a data set.
+
+    Requests about the whole split have the same key whatever part of it is selected. Raises ValueError for a request
+    about images without a data set.
+    """
+    fields = request.key_fields
+    if not request.about_images:
+        data, decoder = "", {}
+    elif dataset is None:
+        raise ValueError(f"{type(request).__name__} is about images. Expected a data set.")
+    else:
+        data, decoder = dataset.index_fingerprint, decoder_settings(dataset)
+    return Key(
+        kind=fields.kind,
+        model=model.identity.in_key,
+        owner=model.owner,
+        data=data,
+        decoder=decoder,
+        prompts=fields.prompts,
+        decoding=fields.decoding,
+        batch_size=model.batch_size if request.batched else 0,
+    )
 
 
 def copy_nothing(_: str) -> None:
@@ -193,7 +220,7 @@ class Writer:
 
     def append(self, header: bytes, payload: bytes) -> None:
         """Keep one block; it survives whatever happens next."""
-        with span("store"), _explain_write_errors(self.folder):
+        with _explain_write_errors(self.folder):
             file = self.open_part()
             file.write(_frame_block(header, payload))
             file.flush()
@@ -258,7 +285,7 @@ class Writer:
         """
         self.check_part()
         content = msgspec.json.encode(done)
-        with span("store"), _explain_write_errors(self.folder):
+        with _explain_write_errors(self.folder):
             sealed = self.folder / DONE
             if sealed.is_file() and sealed.read_bytes() != content:
                 raise self.conflict(f"{sealed} is there already, with other answers than this run's")

@@ -11,7 +11,7 @@ import msgspec
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.inference.store.entries import StoreEntry, Writer
-from eyechart.models.runtime.tracing import span
+from eyechart.models.runtime.phases import phase
 from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Answer, Model, Usage
 from eyechart.parsers.json_answers import replace_surrogates
@@ -121,7 +121,7 @@ def append(writer: Writer, request_id: str, answer: Answer) -> StoredResponse:
 def read_stored(held: StoreEntry | Writer) -> dict[str, StoredResponse]:
     """Return the stored responses by request id."""
     stored = {}
-    with span("read answers"):
+    with phase("read answers"):
         for header, payload in held.blocks():
             about = msgspec.json.decode(header, type=_BlockHeader)
             stored[about.request_id] = msgspec.json.decode(payload, type=Response), Usage(*about.usage)

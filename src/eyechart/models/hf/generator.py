@@ -23,7 +23,7 @@ from eyechart.models.hf.prompt_reader import PromptReader
 from eyechart.models.model_option import AnyOption
 from eyechart.models.runtime import torch_runtime
 from eyechart.models.runtime.batch_backoff import BatchBackoff, Failure
-from eyechart.models.runtime.tracing import span
+from eyechart.models.runtime.phases import phase
 from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Answer, Floats, Identity, Request, Scorer, Until
 from eyechart.models.weights import hub_files, weight_source
@@ -112,7 +112,7 @@ class HfGenerator(Scorer):
     def _module(self) -> Any:
         self.loads += 1
         _ = self._config  # refuses a family that transformers does not know
-        with span("load", model=str(self.spec)):
+        with phase("load"):
             module = self.load_settings.load(self._kind, self.source.path, self.dtype, self.device, self._config)
         module.generation_config = self.greedy_decoding()
         return module

@@ -10,7 +10,7 @@ from eyechart.errors import SpecError
 from eyechart.models import options
 from eyechart.models.model_option import AnyOption, ModelOption
 from eyechart.models.runtime import torch_runtime
-from eyechart.models.runtime.tracing import span
+from eyechart.models.runtime.phases import phase
 from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Identity
 from eyechart.models.weights import hub_files, weight_source
@@ -87,7 +87,7 @@ class HfImageTextModel:
     def _module(self) -> Any:
         _ = self.configuration  # a family that is not known is refused before its weights are read
         self.loads += 1
-        with span("load", model=str(self.spec)):
+        with phase("load"):
             return torch_runtime.to_device(hub_files.load_model(self.class_name, self.source.path), self.device)
 
     def prepare(self, image: Image.Image) -> Any:

@@ -15,9 +15,9 @@ from eyechart.models import options
 from eyechart.models.model_option import AnyOption
 from eyechart.models.open_clip import files as open_clip_files
 from eyechart.models.runtime import text_batches, torch_runtime
+from eyechart.models.runtime.phases import phase
 from eyechart.models.runtime.pixels import PixelTransform
 from eyechart.models.runtime.torchvision_repair import repair
-from eyechart.models.runtime.tracing import span
 from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Encoder, Floats, Identity
 from eyechart.models.weights import hub_files, weight_source
@@ -176,7 +176,7 @@ class OpenClipEncoder(Encoder):
     @cached_property
     def _module(self) -> Any:
         self.loads += 1
-        with span("load", model=str(self.spec)):
+        with phase("load"):
             return torch_runtime.to_device(
                 open_clip_files.load_model(self.checkpoint, offline=self.offline), self.device
             )

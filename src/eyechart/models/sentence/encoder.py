@@ -17,8 +17,8 @@ from eyechart.messages.suggestions import did_you_mean
 from eyechart.models import options
 from eyechart.models.model_option import AnyOption
 from eyechart.models.runtime import text_batches, torch_runtime
+from eyechart.models.runtime.phases import phase
 from eyechart.models.runtime.torchvision_repair import repair
-from eyechart.models.runtime.tracing import span
 from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Floats, Identity, TextEncoder
 from eyechart.models.weights import hub_files, weight_source
@@ -184,7 +184,7 @@ class SentenceEncoder(TextEncoder):
         self.loads += 1
         how = {"dtype": getattr(torch, self.dtype)}
         with (
-            span("load", model=str(self.spec)),
+            phase("load"),
             weight_source.explain_load_errors(path, "a sentence encoder"),
             hub_files.quiet_loading(),
         ):

@@ -17,9 +17,9 @@ from eyechart.messages.suggestions import did_you_mean
 from eyechart.models import options
 from eyechart.models.model_option import AnyOption
 from eyechart.models.runtime import torch_runtime
+from eyechart.models.runtime.phases import phase
 from eyechart.models.runtime.pixels import PixelTransform
 from eyechart.models.runtime.torchvision_repair import repair
-from eyechart.models.runtime.tracing import span
 from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Classifier, Floats, Head, Identity, ImageEncoder
 from eyechart.models.weights import weight_source
@@ -127,7 +127,7 @@ class TimmClassifier(Classifier, ImageEncoder):
         make = _make_packaged if self._is_packaged else self._make
         with weight_source.explain_load_errors(self.source.path, self.name):
             self.loads += 1
-            with span("load", model=str(self.spec)):
+            with phase("load"):
                 return torch_runtime.to_device(make(), self.device)
 
     def _make(self) -> Any:

@@ -18,7 +18,7 @@ from eyechart.models.choices.trie import Ints, check_choices, tolerance
 from eyechart.models.hf import loading
 from eyechart.models.model_option import AnyOption
 from eyechart.models.runtime import torch_runtime
-from eyechart.models.runtime.tracing import span
+from eyechart.models.runtime.phases import phase
 from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Answer, Floats, Identity, Request, Scorer, Until
 from eyechart.models.vllm import engine as vllm_engine
@@ -105,7 +105,7 @@ class VllmGenerator(Scorer):
     @cached_property
     def _engine(self) -> vllm_engine.Engine:
         self.loads += 1
-        with span("load", model=str(self.spec)):
+        with phase("load"):
             engine = vllm_engine.start_engine(
                 self.source.path,
                 device=self.device,

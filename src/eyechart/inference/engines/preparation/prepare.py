@@ -12,7 +12,6 @@ from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import ImageError
 from eyechart.inference.requests.image_bytes import THREADS, image_name, load_image
 from eyechart.models.runtime.batch_backoff import failure_from_error
-from eyechart.models.runtime.tracing import span
 
 BATCHES_AHEAD = 3  # batches of images that are read before the model asks for them
 Prepare = Callable[[Image.Image], Any]
@@ -31,9 +30,7 @@ def batches(indices: Sequence[int], size: int) -> Iterator[Sequence[int]]:
 def prepare_image(dataset: Dataset, prepare: Prepare, index: int, data: bytes) -> Prepared:
     """Return an image as the model takes it, or the ImageError of one that cannot be decoded or prepared."""
     try:
-        image = load_image(dataset, index, data)
-        with span("prepare"):
-            return index, prepare(image)
+        return index, prepare(load_image(dataset, index, data))
     except ImageError as error:
         return index, error
     except Exception as error:
