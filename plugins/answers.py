@@ -9,8 +9,7 @@ import pytest
 from eyechart.evaluation.evaluate import Evaluate
 from eyechart.messages.plurals import count_of
 
-from .cases import get_case
-from .own_tests import test_name
+from .cases import get_case, test_name
 from .progress import Progress
 from .recorder import Recorder
 from .settings import get_settings

@@ -12,10 +12,9 @@ from eyechart.gate.session.gate_status import ABSENT
 from eyechart.gate.session.missing_cases import CaseFunction, RequestedCases
 
 from .case_ids import spellings
-from .cases import benchmark_names, get_case, get_marker, protocol_name, split_names
+from .cases import benchmark_names, get_case, get_marker, is_packaged, protocol_name, split_names
 from .exit_codes import ExitCodes
 from .gate import Gate
-from .own_tests import is_packaged
 from .settings import get_settings
 from .workers import is_worker, send_to_controller, sent_by_worker
 

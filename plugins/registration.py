@@ -7,21 +7,21 @@ import pytest
 
 from eyechart.models.runtime.device import keep_threads_to_quota
 
-from . import cases, exit_codes, junit, option_checks
+from . import cases, exit_codes, option_checks
 from .answers import OnlyAnswers, PrefetchOfTests
 from .exit_codes import ExitCodes
 from .gate import Gate
-from .github_summary import GithubSummary
 from .left_out import KeywordSuggestions, LeftOutByPreset, LeftOutTraining
 from .missing_cases import MissingCases
+from .options import get_option
 from .progress import Progress
 from .recorder import Recorder
+from .result_files import JUnitProperties, MarkdownSummary, VerdictFile
 from .sequential import SequentialCases
 from .settings import get_settings
 from .shard import ShardOfCases, read_shard
 from .summary import Summary
 from .tracking import Tracking, read_trackers
-from .verdict_file import VerdictFile
 from .workers import RUN, is_worker, limit_threads, send_to_controller
 
 OFFLINE = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE")
@@ -45,7 +45,8 @@ def register(config: pytest.Config, folder: Path, started: float) -> None:
     manager.register(KeywordSuggestions(config), "eyechart-keyword-suggestions")
     manager.register(LeftOutTraining(config), "eyechart-left-out-training")
     manager.register(LeftOutByPreset(config), "eyechart-left-out")
-    manager.register(SequentialCases(config), "eyechart-sequential")
+    if get_option(config, "sequential"):
+        manager.register(SequentialCases(config), "eyechart-sequential")
     manager.register(recorder, "eyechart-recorder")
     if shard := read_shard(config):
         manager.register(ShardOfCases(shard), "eyechart-shard")
@@ -60,8 +61,10 @@ def register(config: pytest.Config, folder: Path, started: float) -> None:
     gate = Gate(config, recorder)
     manager.register(MissingCases(config, gate, statuses), "eyechart-missing-cases")
     manager.register(gate, "eyechart-gate")
-    manager.register(GithubSummary(config, gate), "eyechart-github-summary")
-    manager.register(verdicts := VerdictFile(config, gate), "eyechart-verdict-file")
-    if read_trackers(config) and not is_worker(config):
-        manager.register(Tracking(config, recorder, verdicts), "eyechart-tracking")
-    manager.register(junit, "eyechart-junit")
+    if not is_worker(config):
+        for file in (MarkdownSummary, VerdictFile):
+            if get_option(config, file.option):
+                manager.register(file(config, gate), f"eyechart-{file.option}-file")
+        if read_trackers(config):
+            manager.register(Tracking(config, recorder, gate), "eyechart-tracking")
+    manager.register(JUnitProperties(), "eyechart-junit")

@@ -44,7 +44,5 @@ class SequentialCases:
         self.cases = sum(get_case(item) is not None for item in session.items)
 
     def find_test(self, case: Case) -> SequentialTest | None:
-        """Return the test of a case, None without `--eye-sequential` or a usable baseline."""
-        if not get_option(self.config, "sequential"):
-            return None
+        """Return the test of a case, None without a usable baseline."""
         return self.baselines.get((str(case), case.protocol))

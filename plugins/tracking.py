@@ -6,10 +6,10 @@ from eyechart.errors import EyechartError
 from eyechart.tracking.log_runs import TrackingResult, track_run
 from eyechart.tracking.targets import Target, check_targets, parse_targets
 
+from .gate import Gate
 from .options import get_option
 from .recorder import Recorder
 from .settings import get_settings
-from .verdict_file import VerdictFile
 
 UNFINISHED = (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR)
 
@@ -36,8 +36,8 @@ class Tracking:
     An error of a tracker is a warning: the exit status says how the models did, and the run is in its folder.
     """
 
-    def __init__(self, config: pytest.Config, recorder: Recorder, verdicts: VerdictFile) -> None:
-        self.config, self.recorder, self.verdicts = config, recorder, verdicts
+    def __init__(self, config: pytest.Config, recorder: Recorder, gate: Gate) -> None:
+        self.config, self.recorder, self.gate = config, recorder, gate
         self.targets = read_trackers(config)
         self.results: list[TrackingResult] = []
 
@@ -52,7 +52,8 @@ class Tracking:
             text = f"the session did not finish. Log it with: eyechart track {self.recorder.folder} {commands}"
             self.results = [TrackingResult(text, failed=True)]
             return
-        verdicts = self.verdicts.summarise(status) if self.verdicts.gate.session.result.verdicts else None
+        result = self.gate.session.result
+        verdicts = result.summarise(status) if result.verdicts else None
         offline = get_settings(self.config).offline
         try:
             self.results = track_run(self.recorder.folder, self.targets, offline=offline, verdicts=verdicts)

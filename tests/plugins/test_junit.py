@@ -1,4 +1,4 @@
-"""Tests of `eyechart.plugins.junit`."""
+"""The main metrics of a case in the file of `--junitxml`."""
 
 from typing import Any
 

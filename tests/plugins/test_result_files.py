@@ -10,7 +10,7 @@ import pytest
 from eyechart.gate.comparison.compare_metrics import MetricComparison
 from eyechart.gate.verdicts.decide import REGRESSION, Verdict
 from eyechart.plugins.exit_codes import MEANINGS
-from eyechart.plugins.github_summary import FAILURES, LENGTH, NAME, _fence_block, _inline_code, _make_loss_table
+from eyechart.plugins.result_files import FAILURES, LENGTH, NAME, _fence_block, _inline_code, _make_loss_table
 from eyechart.results.evidence import MetricEvidence
 from tests.plugins.replayed_answers import properties, replayed
 
