@@ -91,7 +91,7 @@ def find_case(config: pytest.Config, nodeid: str) -> re.Match[str] | None:
 
 
 @cache
-def _get_splits(data: str | None, offline: bool) -> tuple[SplitRef, ...]:
+def find_splits(data: str | None, offline: bool) -> tuple[SplitRef, ...]:
     """Return the splits that can be evaluated, packaged ones first."""
     try:
         return tuple(list_splits(data, offline=offline))
@@ -102,7 +102,7 @@ def _get_splits(data: str | None, offline: bool) -> tuple[SplitRef, ...]:
 def split_names(config: pytest.Config) -> list[str]:
     """Return the names of the splits that are there."""
     chosen = get_settings(config)
-    return [str(ref) for ref in _get_splits(chosen.data, chosen.offline) if not ref.missing]
+    return [str(ref) for ref in find_splits(chosen.data, chosen.offline) if not ref.missing]
 
 
 def get_marker(definition: pytest.Item) -> pytest.Mark | None:
@@ -153,7 +153,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         Case(split.benchmark, split.split, model, name, variant)
         for model in chosen.models
         if protocol.supports(_find_capabilities(model))
-        for split in _get_splits(chosen.data, chosen.offline)
+        for split in find_splits(chosen.data, chosen.offline)
         if includes_benchmark(names, split.benchmark) and is_used_for(metafunc.config, model, split.benchmark)
         for variant in protocol.expand_grid(chosen.options.get(name, {}), capabilities(model))
     ]

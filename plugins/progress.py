@@ -18,7 +18,7 @@ import pytest
 from tqdm import tqdm
 
 from eyechart.evaluation.settings import Case
-from eyechart.inference.runner.image_rows import Progress as Count
+from eyechart.inference.runner.runner import Progress as Count
 from eyechart.models.runtime import phases
 
 from .cases import find_case

@@ -21,9 +21,7 @@ from PIL import Image
 from xdist.scheduler import LoadFileScheduling
 
 from eyechart.classification.answers.class_predictions import Classification, ClassPredictions, Targets
-from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.dataset.label_sets import build_label_set, build_original_labels
-from eyechart.data.dataset.rows import Row
+from eyechart.data.dataset.dataset import Dataset, Row, build_label_set, build_original_labels
 from eyechart.data.index.file_index import whole_file_source
 from eyechart.data.labels.equivalences import LabelPolicy, equivalent_pairs
 from eyechart.evaluation.case_result import CaseResult

@@ -18,9 +18,7 @@ from PIL import Image
 
 from eyechart.classification.answers.class_predictions import ClassPredictions, ScoredLabels, Targets
 from eyechart.classification.metrics.class_estimates import mean_per_class_recall, out_of_prompt, strict_top1, top1
-from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.dataset.label_sets import LabelSet, build_label_set
-from eyechart.data.dataset.rows import Row
+from eyechart.data.dataset.dataset import Dataset, LabelSet, Row, build_label_set
 from eyechart.data.images import decode_image
 from eyechart.data.labels.equivalences import LabelPolicy
 from eyechart.data.readers.imagenet_sample import open_sample

@@ -6,9 +6,7 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.dataset.label_sets import build_original_labels
-from eyechart.data.dataset.rows import Row
+from eyechart.data.dataset.dataset import Dataset, Row, build_original_labels
 from eyechart.data.splits.registry import SplitRef
 
 NAMES = ("red", "green", "blue")

@@ -11,7 +11,7 @@ import pytest
 from eyechart.classification.answers.class_predictions import ClassPredictions, Targets
 from eyechart.classification.protocols.zero_shot import ZeroShot
 from eyechart.errors import ReportError
-from eyechart.evaluation.case_result import CaseResult, sample_mean
+from eyechart.evaluation.case_result import CaseResult, StoredResults, results_path, sample_mean
 from eyechart.results.estimates import Estimate
 from eyechart.statistics.clusters import clustered_t_interval, clustered_wilson
 from eyechart.statistics.intervals import t_interval, wilson
@@ -103,3 +103,59 @@ def test_nothing_known_has_no_value() -> None:
     found = sample_mean("mine", "original", np.full(3, np.nan), None, 0)
     assert (found.value, found.n, found.interval) == (None, 0, None)
     assert replace(found, name="other").key == ("other", "original", "all", "", "")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A file with two results."""
+    path = results_path(tmp_path, "imagenet/val", 42)
+    results = StoredResults(path)
+    results["one"], results["table"] = np.array([0.1, np.nan]), np.arange(6.0).reshape(2, 3).T
+    results.save()
+    return path
+
+
+def test_results_are_read_as_they_were_written(path: Path) -> None:
+    results = StoredResults(path)
+    for name, expected in (("one", [0.1, np.nan]), ("table", np.arange(6.0).reshape(2, 3).T)):
+        np.testing.assert_array_equal(results.get(name), expected)
+    assert results.get("another") is None
+
+
+def test_a_result_that_was_not_used_is_deleted(path: Path) -> None:
+    results = StoredResults(path)
+    assert results.get("one") is not None
+    results.save()
+    assert StoredResults(path).get("table") is None
+    assert StoredResults(path).get("one") is not None
+
+
+def test_a_file_whose_results_were_all_used_is_not_written_again(path: Path) -> None:
+    path.chmod(0o444)
+    before, results = path.stat().st_mtime_ns, StoredResults(path)
+    assert all(results.get(name) is not None for name in ("one", "table"))
+    results.save()
+    assert path.stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize("damage", [lambda content: content[:-3], lambda content: content[:40] + b"x" + content[41:]])
+def test_a_damaged_file_has_no_results_and_is_written_again(path: Path, damage) -> None:
+    path.write_bytes(damage(path.read_bytes()))
+    results = StoredResults(path)
+    assert results.get("one") is None
+    results["one"] = np.zeros(1)
+    results.save()
+    np.testing.assert_array_equal(StoredResults(path).get("one"), [0.0])
+
+
+def test_a_folder_that_cannot_be_made_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / "results").write_text("a file where the folder would be")
+    results = StoredResults(results_path(tmp_path, "imagenet/val"))
+    results["one"] = np.zeros(1)
+    results.save()
+    assert results.get("one") is not None
+
+
+def test_other_cases_have_other_files(tmp_path: Path) -> None:
+    named = [("a", 1, None), ("a", 1, 5), ("a", 2, None), ("b", 1, None)]
+    assert len({results_path(tmp_path, *names) for names in named}) == len(named)

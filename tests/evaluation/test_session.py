@@ -2,9 +2,7 @@
 
 import pytest
 
-from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.dataset.label_sets import build_original_labels
-from eyechart.data.dataset.rows import Row
+from eyechart.data.dataset.dataset import Dataset, Row, build_original_labels
 from eyechart.data.index.file_index import whole_file_source
 from eyechart.errors import DataError
 from eyechart.evaluation.session import _check_label_names

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.dataset.rows import Row
-from eyechart.data.dataset.slice_variables import SliceVariable
+from eyechart.data.dataset.dataset import Dataset, Row, SliceVariable
 from eyechart.data.index.file_index import whole_file_source
 from eyechart.evaluation.slices import slice_variables
 

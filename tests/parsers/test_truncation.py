@@ -11,8 +11,7 @@ from eyechart.classification.answers.class_predictions import ClassPredictions, 
 from eyechart.classification.protocols.closed_world import ClosedWorld
 from eyechart.classification.protocols.multiple_choice import MillMCQ, MultipleChoice
 from eyechart.classification.protocols.open_world import OpenWorld
-from eyechart.data.dataset.label_sets import build_original_labels
-from eyechart.data.dataset.rows import Row
+from eyechart.data.dataset.dataset import Row, build_original_labels
 from eyechart.data.labels.equivalences import LabelPolicy
 from eyechart.models.types import Answer
 from eyechart.parsers.truncation import read_complete_letter, read_complete_name, read_complete_word

@@ -22,7 +22,7 @@ import os
 import signal
 
 from eyechart.inference.store import responses
-from eyechart.inference.runner.texts_asked import BatchRun
+from eyechart.inference.runner.runner import BatchRun
 
 STAGE, AT = os.environ["DIES"].split(":")
 reached, names = [], []

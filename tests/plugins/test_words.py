@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tokenizers import Tokenizer
 
-from eyechart.data.dataset.label_sets import original_name
+from eyechart.data.dataset.dataset import original_name
 from eyechart.data.labels.class_names import load_class_names
 from eyechart.inference.store.entries import scan_blocks
 from eyechart.reports.runs import load

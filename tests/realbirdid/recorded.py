@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.dataset.rows import Row
+from eyechart.data.dataset.dataset import Dataset, Row
 from eyechart.data.index.file_index import whole_file_source
 from eyechart.evaluation.settings import Case
 from eyechart.models.spec import parse_spec

@@ -13,9 +13,7 @@ from hypothesis.extra.numpy import arrays
 from msgspec.structs import replace
 
 from eyechart.classification.answers.class_predictions import ClassPredictions, Targets
-from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.dataset.label_sets import build_label_set, build_original_labels
-from eyechart.data.dataset.rows import Row
+from eyechart.data.dataset.dataset import Dataset, Row, build_label_set, build_original_labels
 from eyechart.data.index.file_index import whole_file_source
 from eyechart.data.labels.equivalences import LabelPolicy
 from eyechart.errors import ReportError

@@ -9,8 +9,7 @@ import pytest
 
 from eyechart.classification.answers.class_predictions import ClassPredictions, Targets
 from eyechart.classification.metrics.class_estimates import top5
-from eyechart.data.dataset.label_sets import build_label_set
-from eyechart.data.dataset.rows import Row
+from eyechart.data.dataset.dataset import Row, build_label_set
 from eyechart.data.labels.equivalences import LabelPolicy
 from eyechart.gate.comparison.compare_metrics import compare_metrics, missing_metrics
 from eyechart.gate.policy.floors import describe_missed_floor, find_missed_floors, parse_floor

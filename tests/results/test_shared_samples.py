@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from eyechart.data.dataset.sample_hashes import hash_samples
+from eyechart.data.dataset.dataset import hash_samples
 from eyechart.errors import BaselineError
 from eyechart.gate.comparison.compare_metrics import compare_metrics, differences
 from eyechart.results.estimates import score_estimates

@@ -27,7 +27,7 @@ from eyechart.evaluation.session import Session
 from eyechart.evaluation.settings import Case, Settings
 from eyechart.files.folders import run_name
 from eyechart.files.path_encoding import check_locale
-from eyechart.inference.runner.image_rows import Progress
+from eyechart.inference.runner.runner import Progress
 from eyechart.messages.secret_values import hide_secrets
 from eyechart.messages.suggestions import did_you_mean
 from eyechart.models.in_memory.wrap import BACKEND, InMemory, wrap_model

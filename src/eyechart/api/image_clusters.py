@@ -12,8 +12,7 @@ from typing import cast
 import numpy as np
 from scipy.cluster.vq import kmeans2
 
-from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.dataset.slice_variables import SliceVariable
+from eyechart.data.dataset.dataset import Dataset, SliceVariable
 from eyechart.data.labels.class_names import load_class_names, load_templates
 from eyechart.errors import ReportError
 from eyechart.evaluation.session import Session

@@ -1,7 +1,9 @@
 """The result of a case, and how it is written: a record, the sample table, evidence, and further files."""
 
 import re
+import zlib
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -15,10 +17,9 @@ from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import ReportError
 from eyechart.evaluation.settings import Case, Settings
 from eyechart.evaluation.slices import own_variables, slice_estimates, slice_variables
-from eyechart.evaluation.stored_draws import StoredResults
-from eyechart.files.atomic import write_atomic, write_lines
-from eyechart.files.csv_lines import csv_lines
+from eyechart.files.atomic import read_checked, write_atomic, write_checked, write_lines
 from eyechart.files.folders import evidence_folder
+from eyechart.files.text_files import csv_lines
 from eyechart.files.urls import is_folder
 from eyechart.inference.store.responses import AnswerCounts
 from eyechart.models.runtime.torch_runtime import device_name, keep_freed_memory
@@ -47,6 +48,7 @@ from eyechart.statistics.clusters import clustered_t_interval, clustered_wilson
 from eyechart.statistics.draws_cache import use_results
 from eyechart.statistics.resampling import unit_bootstrap_shares
 
+RESULTS = "results"  # a folder of a store
 REFUSAL = re.compile(r"(^|: )(refusal|content filter): ")  # in the reason of an answer without a text
 
 
@@ -413,3 +415,54 @@ def _absolute_root(root: str | None) -> str:
     ('hub:org/name', '', '/data/../data')
     """
     return str(Path(root).absolute()) if root and is_folder(root) else root or ""
+
+
+class StoredResults:
+    """The results of a case by the hash of their inputs (see `statistics.draws_cache`), read from a file.
+
+    A file that cannot be read, or is damaged, counts as one without results. `save` writes those that were used.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._stored = _read_results(path)
+        self._used: dict[str, Floats] = {}
+
+    def get(self, key: str, /) -> Floats | None:
+        """Return a result, None if it is not there."""
+        if key not in self._used and key in self._stored:
+            self._used[key] = self._stored[key]
+        return self._used.get(key)
+
+    def __setitem__(self, key: str, value: Floats, /) -> None:
+        """Add a result."""
+        self._used[key] = value
+
+    def save(self) -> None:
+        """Write the results that were used, if the file has others; a store that is only read is left unchanged."""
+        if self._used.keys() == self._stored.keys():
+            return
+        plain = {key: (value.shape, np.ascontiguousarray(value).tobytes()) for key, value in self._used.items()}
+        body = zlib.compress(msgspec.msgpack.encode(plain), 1)
+        with suppress(OSError):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            write_checked(self.path, body)
+
+
+def results_path(store: Path, *names: object) -> Path:
+    """Return the path of the results of a case that these names and numbers identify.
+
+    >>> results_path(Path("store"), "imagenet/val", 42).parent.as_posix()
+    'store/results'
+    """
+    return store / RESULTS / f"{sha256(msgspec.json.encode(names)).hexdigest()[:32]}.bin"
+
+
+def _read_results(path: Path) -> dict[str, Floats]:
+    """Return the results of a file, none if it is missing or its checksum does not match."""
+    try:
+        body = zlib.decompress(read_checked(path))
+        plain = msgspec.msgpack.decode(body, type=dict[str, tuple[tuple[int, ...], bytes]])
+        return {key: np.frombuffer(data).reshape(shape) for key, (shape, data) in plain.items()}
+    except (OSError, ValueError, zlib.error):
+        return {}

@@ -8,13 +8,12 @@ from typing import Generic
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.dataset.limits import Limit
-from eyechart.data.imagenet.name_lookup import has_imagenet_classes
+from eyechart.data.imagenet.classes import has_imagenet_classes
 from eyechart.data.labels.class_names import VOCABULARIES, load_class_names
 from eyechart.data.labels.equivalences import LabelPolicy, equivalent_pairs
 from eyechart.errors import MissingAnswersError, ModelError, SpecError, UnavailableError
-from eyechart.evaluation.case_result import CaseResult
+from eyechart.evaluation.case_result import CaseResult, StoredResults, results_path
 from eyechart.evaluation.settings import Case, Settings
-from eyechart.evaluation.stored_draws import StoredResults, results_path
 from eyechart.gate.sequential.stop_early import SequentialTest, block_sizes
 from eyechart.inference.store.responses import AnswerCounts
 from eyechart.models.description.identity import describe_identity

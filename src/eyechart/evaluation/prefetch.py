@@ -16,7 +16,7 @@ from eyechart.errors import EyechartError
 from eyechart.evaluation.session import Session, SplitName, make_engine
 from eyechart.evaluation.settings import Case, Settings
 from eyechart.inference.engines.interface import Engine
-from eyechart.inference.runner.image_rows import Progress
+from eyechart.inference.runner.runner import Progress
 from eyechart.models.spec import ModelSpec
 
 MODELS_AT_ONCE = 16

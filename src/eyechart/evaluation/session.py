@@ -3,15 +3,14 @@
 The fixtures of the pytest plugin and `eyechart.evaluate` both work through a `Session`.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Self
 
-from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.dataset.label_sets import LabelSet
+from eyechart.data.dataset.dataset import Dataset, LabelSet
 from eyechart.data.dataset.limits import Limit
 from eyechart.data.labels.label_files import ImageNames, LabelsOption, align_labels, describe_mismatches, read_labels
 from eyechart.data.splits.open_split import list_splits, open_split, unknown_split_message
@@ -21,8 +20,7 @@ from eyechart.evaluation.evaluate import PUBLISHED_WITH_DUPLICATES, Evaluate, ma
 from eyechart.evaluation.settings import Case, Settings
 from eyechart.gate.sequential.stop_early import SequentialTest
 from eyechart.inference.engines.interface import Engine
-from eyechart.inference.runner.image_rows import Progress
-from eyechart.inference.runner.runner import Runner
+from eyechart.inference.runner.runner import Progress, Runner
 from eyechart.inference.store.copies import RemoteStore
 from eyechart.inference.store.entries import Store, copy_nothing
 from eyechart.models.description.description_cache import DescriptionCache
@@ -58,7 +56,7 @@ class Session:
     cases request them. `worker` is the number of this worker and the count of all.
 
     `on_wait` is called with a message while another process writes to the store. Sessions of several
-    threads may share an `engine`.
+    threads may share an `engine`. `find_splits` returns the splits that there are, if the caller has listed them.
     """
 
     def __init__(
@@ -70,9 +68,11 @@ class Session:
         datasets: Mapping[SplitName, Dataset] | None = None,
         on_wait: Callable[[str], None] = lambda _: None,
         engine: Engine | None = None,
+        find_splits: Callable[[], Iterable[SplitRef]] | None = None,
     ) -> None:
         self.settings = settings
         self._engine, self._worker = engine, worker
+        self._find_splits = find_splits or partial(list_splits, settings.data, offline=settings.offline)
         self.models = ModelPool(
             offline=settings.offline,
             worker=worker[0],
@@ -116,7 +116,7 @@ class Session:
 
     @cached_property
     def _known_splits(self) -> Mapping[str, SplitRef]:
-        return {str(ref): ref for ref in list_splits(self.settings.data, offline=self.settings.offline)}
+        return {str(ref): ref for ref in self._find_splits()}
 
     def open_whole_split(self, benchmark: str, split: str) -> Dataset:
         """Return a whole split, validated. Raises AbsentError if it is missing."""
@@ -151,10 +151,12 @@ class Session:
         if name not in self._label_sets:  # reading a large file takes seconds
             empty = self.settings.empty
             _check_label_names(dataset, [option.name for option in self.settings.labels])
-            images = ImageNames(dataset.index)
-            with phase("open"):
-                more = [_read_label_set(option, dataset, images, empty) for option in self.settings.labels]
-            self._label_sets[name] = [*dataset.select_label_sets(empty), *more]
+            label_sets = [*dataset.select_label_sets(empty)]
+            if self.settings.labels:
+                images = ImageNames(dataset.index)
+                with phase("open"):
+                    label_sets += [_read_label_set(option, dataset, images, empty) for option in self.settings.labels]
+            self._label_sets[name] = label_sets
         label_sets = self._label_sets[name]
         if self.settings.strict and (notes := [note for labels in label_sets for note in labels.notes]):
             raise AbsentError(f"{'; '.join(notes)}. Correct the names, or leave out --eye-strict.")

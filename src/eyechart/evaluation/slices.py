@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.dataset.slice_variables import CLASS, SliceVariable
+from eyechart.data.dataset.dataset import Dataset, SliceVariable
+from eyechart.data.dataset.slice_variables import CLASS
 from eyechart.protocol.base import Floats, Ints
 from eyechart.results.estimates import Estimate
 from eyechart.results.headlines import ANSWERED

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.dataset.rows import Row
-from eyechart.data.dataset.slice_variables import MOST_VALUES, SliceVariable
+from eyechart.data.dataset.dataset import Dataset, Row, SliceVariable
+from eyechart.data.dataset.slice_variables import MOST_VALUES
 from eyechart.data.index.file_index import whole_file_source
 from eyechart.errors import DataError
 from eyechart.evaluation.case_result import CaseResult, bootstrap_means, sample_mean

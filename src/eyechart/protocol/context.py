@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.dataset.label_sets import LabelSet
+from eyechart.data.dataset.dataset import Dataset, LabelSet
 from eyechart.data.labels.class_names import check_class_count, check_unique
 from eyechart.data.labels.equivalences import LabelPolicy
 from eyechart.errors import ModelError, SpecError

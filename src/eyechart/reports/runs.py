@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from eyechart.data.dataset.label_sets import original_name
+from eyechart.data.dataset.dataset import original_name
 from eyechart.data.dataset.limits import describe_limit
 from eyechart.errors import ReportError, SpecError
 from eyechart.files.folders import run_folder

@@ -16,7 +16,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from eyechart.data.dataset.sample_hashes import KEY_BITS
+from eyechart.data.dataset.dataset import KEY_BITS
 from eyechart.errors import BaselineError
 from eyechart.files.atomic import write_atomic
 from eyechart.messages.plurals import count_of

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from eyechart.data.dataset.slice_variables import SliceVariable
+from eyechart.data.dataset.dataset import SliceVariable
 from eyechart.errors import ReportError
 from eyechart.files.atomic import write_atomic
 from eyechart.results.evidence import Evidence, digest, pack_array, unpack_array

@@ -11,8 +11,7 @@ import pytest
 from eyechart.classification.answers.class_predictions import ClassPredictions, ScoredLabels, Targets
 from eyechart.classification.answers.reliability_curves import reliability_rows, threshold_rows
 from eyechart.classification.metrics.class_estimates import confidence
-from eyechart.data.dataset.dataset import Row
-from eyechart.data.dataset.label_sets import LabelSet, build_label_set
+from eyechart.data.dataset.dataset import LabelSet, Row, build_label_set
 from eyechart.data.labels.equivalences import LabelPolicy
 from eyechart.results.curve_files import POINTS
 from eyechart.results.records import Metric

@@ -8,8 +8,7 @@ import pytest
 
 from eyechart.classification.answers.class_predictions import ClassPredictions, Targets
 from eyechart.classification.metrics.class_estimates import label_agreement, mean_per_class_recall, top1, top5
-from eyechart.data.dataset.dataset import Row
-from eyechart.data.dataset.label_sets import LabelSet, build_label_set
+from eyechart.data.dataset.dataset import LabelSet, Row, build_label_set
 from eyechart.data.labels.equivalences import LabelPolicy
 from eyechart.results.records import Metric
 from eyechart.statistics.accuracy import Empty

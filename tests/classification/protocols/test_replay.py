@@ -11,8 +11,7 @@ import pytest
 from eyechart.classification.answers.class_predictions import ClassPredictions, Targets
 from eyechart.classification.metrics.class_estimates import top5
 from eyechart.classification.protocols.replay import Replay
-from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.dataset.label_sets import build_label_set
+from eyechart.data.dataset.dataset import Dataset, build_label_set
 from eyechart.errors import EyechartError, ModelError, SpecError, VocabularyError
 from eyechart.models.spec import parse_spec
 

@@ -11,7 +11,7 @@ from PIL import Image
 
 from eyechart.classification.protocols.supervised import LISTS, _head_columns, supervised
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.imagenet.name_lookup import has_imagenet_classes
+from eyechart.data.imagenet.classes import has_imagenet_classes
 from eyechart.data.labels.class_names import load_class_names, synsets
 from eyechart.errors import ModelError
 from eyechart.files.installed import packaged_file

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.dataset.rows import Row
+from eyechart.data.dataset.dataset import Dataset, Row
 from eyechart.data.index.file_index import whole_file_source
 from eyechart.data.index.sample_keys import find_rows, match_unique_images
 from eyechart.errors import ModelError

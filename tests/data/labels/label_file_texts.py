@@ -2,7 +2,7 @@
 
 import json
 
-from eyechart.data.dataset.rows import Row
+from eyechart.data.dataset.dataset import Row
 from eyechart.data.labels.label_files import (
     ImageNames,
 )

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.data.dataset.rows import Row
+from eyechart.data.dataset.dataset import Row
 from eyechart.data.labels.label_files import (
     ImageNames,
     LabelFile,

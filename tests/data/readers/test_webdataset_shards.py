@@ -14,7 +14,7 @@ from PIL import Image
 from webdataset import TarWriter
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.imagenet.name_lookup import open_clip_names
+from eyechart.data.imagenet.classes import open_clip_names
 from eyechart.data.images import decode_image
 from eyechart.data.readers.webdataset_shards import LocalShards, open_shards
 from eyechart.errors import DataError

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from eyechart.data.dataset.sample_hashes import hash_samples
+from eyechart.data.dataset.dataset import hash_samples
 from eyechart.gate.baselines.baseline_files import read_baseline, write_baselines
 from eyechart.gate.comparison.changed_data import describe_changed_samples
 from eyechart.gate.session.compare_cases import CasePair, compare_cases

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 from scipy.stats import binomtest
 
-from eyechart.data.dataset.slice_variables import SliceVariable
+from eyechart.data.dataset.dataset import SliceVariable
 from eyechart.errors import ReportError
 from eyechart.gate.comparison.compare_metrics import compare_metrics
 from eyechart.gate.policy.tiers import Policy, PolicyRule

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.dataset.rows import Row
+from eyechart.data.dataset.dataset import Dataset, Row
 from eyechart.data.index.file_index import whole_file_source
 from eyechart.oodbench.data.annotation import Annotation
 from eyechart.oodbench.division.pairs import (

@@ -15,7 +15,7 @@ from PIL import Image
 
 from eyechart.classification.answers.class_predictions import ClassPredictions
 from eyechart.cli import main
-from eyechart.data.dataset.label_sets import build_label_set
+from eyechart.data.dataset.dataset import build_label_set
 from eyechart.data.labels.class_names import synsets
 from eyechart.data.readers.imagenet_sample import open_sample
 from eyechart.data.splits.open_split import open_split

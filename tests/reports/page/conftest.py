@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from eyechart.classification.answers.class_predictions import ClassPredictions, TextPredictions
-from eyechart.data.dataset.label_sets import build_label_set
+from eyechart.data.dataset.dataset import build_label_set
 from eyechart.data.readers.imagenet_sample import open_sample
 from eyechart.evaluation.settings import Case
 from eyechart.models.spec import parse_spec

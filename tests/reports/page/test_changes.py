@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from eyechart.data.dataset.slice_variables import SliceVariable
+from eyechart.data.dataset.dataset import SliceVariable
 from eyechart.gate.verdicts.decide import DEFAULT_RULE, Rule
 from eyechart.reports.comparison.run_comparison import comparison_tables, match_runs
 from eyechart.reports.tables.render import format_cell

@@ -14,8 +14,7 @@ from eyechart.classification.answers.out_of_prompt import out_of_prompt_note
 from eyechart.classification.answers.reliability_curves import reliability_rows, threshold_rows
 from eyechart.classification.answers.sample_columns import format_classes, format_outcomes, format_scores, join_texts
 from eyechart.classification.best_classes import TOP, BestClasses
-from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.dataset.label_sets import LabelSet
+from eyechart.data.dataset.dataset import Dataset, LabelSet
 from eyechart.data.labels.equivalences import LabelPolicy
 from eyechart.errors import ModelError
 from eyechart.evaluation.case_result import make_usage_record

@@ -20,7 +20,7 @@ from eyechart.classification.answers.class_predictions import (
     ScoredLabels,
 )
 from eyechart.classification.answers.out_of_prompt import KINDS_OUT_OF_PROMPT
-from eyechart.data.dataset.label_sets import LabelSet
+from eyechart.data.dataset.dataset import LabelSet
 from eyechart.data.index.file_index import MULTILABEL
 from eyechart.results.estimates import Estimate, score_estimates
 from eyechart.results.evidence import RESAMPLES

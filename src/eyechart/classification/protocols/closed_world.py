@@ -38,7 +38,7 @@ from eyechart.classification.protocols.text_options import (
     unused_options,
 )
 from eyechart.classification.text_answers import AnswerCollector
-from eyechart.data.imagenet.name_lookup import has_imagenet_classes
+from eyechart.data.imagenet.classes import has_imagenet_classes
 from eyechart.data.labels.class_names import load_class_names
 from eyechart.models.types import Usage
 from eyechart.parsers import class_name, compat, json_answers, number

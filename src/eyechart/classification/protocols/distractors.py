@@ -15,7 +15,7 @@ from eyechart.classification.answers.class_mapping import text_encoder, text_fea
 from eyechart.classification.answers.class_predictions import ClassPredictions
 from eyechart.classification.protocols.supervised import supervised
 from eyechart.classification.protocols.zero_shot import zero_shot
-from eyechart.data.imagenet.name_lookup import has_imagenet_classes
+from eyechart.data.imagenet.classes import has_imagenet_classes
 from eyechart.data.labels.class_names import load_templates
 from eyechart.errors import DataError, SpecError
 from eyechart.files.text_files import open_text

@@ -21,8 +21,13 @@ from eyechart.classification.metrics.class_estimates import (
     top5,
 )
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.imagenet.classes import CLASSES, synset_classes
-from eyechart.data.imagenet.name_lookup import classes_by_name, has_imagenet_classes, normalise_name
+from eyechart.data.imagenet.classes import (
+    CLASSES,
+    classes_by_name,
+    has_imagenet_classes,
+    normalise_name,
+    synset_classes,
+)
 from eyechart.errors import ModelError
 from eyechart.files.installed import packaged_file
 from eyechart.inference.requests.row_requests import Classify

@@ -1,21 +1,119 @@
-"""A data set: images in a fixed order, with one or more label sets."""
+"""A data set: images in a fixed order, with label sets, and variables that split the images into slices."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
+from itertools import chain
 from typing import Protocol, Self
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.data.dataset.label_sets import LabelSet
 from eyechart.data.dataset.limits import Limit, draw_rows
-from eyechart.data.dataset.rows import Row
-from eyechart.data.dataset.sample_hashes import hash_samples
-from eyechart.data.dataset.slice_variables import SliceVariable
-from eyechart.errors import SpecError
+from eyechart.errors import DataError, SpecError
 from eyechart.statistics.accuracy import Empty
+
+KEY_BITS = 48  # of what identifies a sample; the rest is of its image
+
+
+class Row(msgspec.Struct, frozen=True, gc=False):
+    """One image of an index: its key, its original file name, the sha256 of its bytes, and its label (-1: none)."""
+
+    key: str
+    file: str
+    sha256: str
+    label: int = -1
+
+
+@dataclass(frozen=True)
+class LabelSet:
+    """One ground truth, in the order of a data set's rows.
+
+    `labels` has shape (n, maximum number of labels) and is padded with -1. `annotated` (n,) marks the annotated images.
+    `empty` is the policy for annotated images without labels. `notes` describe mismatches between file and data set.
+    `original` marks the labels that the data set comes with, one class per image.
+    """
+
+    name: str
+    labels: NDArray[np.int64]
+    annotated: NDArray[np.bool_]
+    empty: Empty
+    source: str
+    sha256: str
+    notes: tuple[str, ...] = ()
+    original: bool = False
+
+    def select(self, rows: Sequence[int]) -> "LabelSet":
+        """Return the labels of some rows."""
+        return replace(self, labels=self.labels[list(rows)], annotated=self.annotated[list(rows)])
+
+
+def original_name(benchmark: str) -> str:
+    """Return the name of the label set that the images of a benchmark come with.
+
+    The papers call ImageNet's own labels ImGT; all other data have the label set `original`.
+
+    >>> original_name("imagenet"), original_name("pets")
+    ('ImGT', 'original')
+    """
+    return "ImGT" if benchmark == "imagenet" else "original"
+
+
+def build_original_labels(
+    benchmark: str, rows: Sequence[Row], labels: Sequence[Sequence[int] | None], source: str
+) -> LabelSet:
+    """Return the label set that a benchmark's images come with; images without a label are not evaluated."""
+    return replace(build_label_set(original_name(benchmark), rows, labels, "exclude", source), original=True)
+
+
+def build_label_set(
+    name: str, rows: Sequence[Row], labels: Sequence[Sequence[int] | None], empty: Empty, source: str
+) -> LabelSet:
+    """Return a label set from one sequence of labels per row; None is an image without annotation."""
+    if len(labels) != len(rows):
+        raise DataError(
+            f"The label set '{name}' ({source}) has labels for {len(labels)} images; the data set has {len(rows)}. "
+            "Give one entry a row, None where there is no annotation."
+        )
+    known = [None if valid is None else tuple(valid) for valid in labels]
+    counts = np.array([len(valid) if valid else 0 for valid in known], np.int64)
+    padded = np.full((len(rows), counts.max(initial=0)), -1, dtype=np.int64)
+    padded[np.arange(padded.shape[1]) < counts[:, None]] = [*chain.from_iterable(filter(None, known))]
+    annotated = np.array([valid is not None for valid in known], dtype=np.bool_)
+    text = {valid: f"\t{valid if valid is None else [*valid]}\n" for valid in {*known}}
+    content = "".join([f"{row.key}{text[valid]}" for row, valid in zip(rows, known, strict=True)])
+    return LabelSet(name, padded, annotated, empty, source, sha256(content.encode()).hexdigest())
+
+
+@dataclass(frozen=True, eq=False)
+class SliceVariable:
+    """A variable of images: `codes` (n,) are indices into the values, -1 for an image without a value."""
+
+    name: str
+    values: tuple[str, ...]
+    codes: NDArray[np.int64]
+
+    def select(self, rows: Sequence[int] | NDArray[np.int64]) -> "SliceVariable":
+        """Return the variable of some images, in the order of `rows`."""
+        return SliceVariable(self.name, self.values, self.codes[np.asarray(rows, np.int64)])
+
+    def used(self) -> "SliceVariable":
+        """Return the variable with only the values that an image has."""
+        present, codes = np.unique(self.codes, return_inverse=True)
+        without = int((present < 0).sum())
+        names = tuple(self.values[code] for code in present[without:].tolist())
+        return SliceVariable(self.name, names, codes.reshape(-1).astype(np.int64) - without)
+
+
+def hash_samples(samples: Iterable[tuple[str, str]]) -> NDArray[np.uint64]:
+    """Return what identifies each sample, from its key and the sha256 of its image, as uint64 (n,)."""
+    bits = (
+        int.from_bytes(sha256(key.encode()).digest()[: KEY_BITS // 8], "big") << 16 | int(image[:4] or "0", 16)
+        for key, image in samples
+    )
+    return np.fromiter(bits, np.uint64)
 
 
 class Details(Protocol):

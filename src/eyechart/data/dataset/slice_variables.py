@@ -1,14 +1,13 @@
-"""Variables that split images into slices, and the table of a user's own variables beside the images of a split."""
+"""Reads the table of a user's own variables, which split images into slices, beside the images of a split."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.data.dataset.rows import Row
+from eyechart.data.dataset.dataset import Row, SliceVariable
 from eyechart.data.names import composed
 from eyechart.data.tables import Table, check_unique, find_table, read_table
 from eyechart.errors import DataError
@@ -17,26 +16,6 @@ from eyechart.messages.suggestions import did_you_mean
 STEM, KEY, CLASS = "slices", "key", "class"
 MOST_VALUES = 1000
 Ints = NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class SliceVariable:
-    """A variable of images: `codes` (n,) are indices into the values, -1 for an image without a value."""
-
-    name: str
-    values: tuple[str, ...]
-    codes: Ints
-
-    def select(self, rows: Sequence[int] | Ints) -> "SliceVariable":
-        """Return the variable of some images, in the order of `rows`."""
-        return SliceVariable(self.name, self.values, self.codes[np.asarray(rows, np.int64)])
-
-    def used(self) -> "SliceVariable":
-        """Return the variable with only the values that an image has."""
-        present, codes = np.unique(self.codes, return_inverse=True)
-        without = int((present < 0).sum())
-        names = tuple(self.values[code] for code in present[without:].tolist())
-        return SliceVariable(self.name, names, codes.reshape(-1).astype(np.int64) - without)
 
 
 def read_slices(folder: Path, rows: Sequence[Row], taken: Collection[str] = ()) -> tuple[SliceVariable, ...]:

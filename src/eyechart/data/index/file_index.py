@@ -6,9 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from eyechart.data.dataset.dataset import Dataset, Source
-from eyechart.data.dataset.label_sets import LabelSet, build_label_set, build_original_labels
-from eyechart.data.dataset.rows import Row
+from eyechart.data.dataset.dataset import Dataset, LabelSet, Row, Source, build_label_set, build_original_labels
 from eyechart.data.names import check_name_lines, space_names
 from eyechart.data.side_files import is_side_file
 from eyechart.errors import DataError

@@ -15,8 +15,7 @@ from string import Formatter
 from typing import Any
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.imagenet.classes import CLASSES, synset_classes
-from eyechart.data.imagenet.name_lookup import open_clip_names
+from eyechart.data.imagenet.classes import CLASSES, open_clip_names, synset_classes
 from eyechart.data.names import check_name_lines, fold_name, space_names
 from eyechart.data.side_files import is_side_file
 from eyechart.errors import VocabularyError

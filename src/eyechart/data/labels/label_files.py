@@ -9,8 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import cast, get_args
 from unicodedata import normalize
 
-from eyechart.data.dataset.label_sets import LabelSet, build_label_set
-from eyechart.data.dataset.rows import Row
+from eyechart.data.dataset.dataset import LabelSet, Row, build_label_set
 from eyechart.data.imagenet.classes import CLASSES, VAL_COUNT, val_file
 from eyechart.data.labels.label_formats import FORMATS, Labels, Reader, detect_format
 from eyechart.data.names import composed

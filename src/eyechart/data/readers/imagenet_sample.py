@@ -13,9 +13,7 @@ from hashlib import sha256
 from io import StringIO
 from pathlib import Path
 
-from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.dataset.label_sets import build_label_set, build_original_labels
-from eyechart.data.dataset.rows import Row
+from eyechart.data.dataset.dataset import Dataset, Row, build_label_set, build_original_labels
 from eyechart.data.imagenet.classes import CLASSES
 from eyechart.data.index.file_index import whole_file_source
 from eyechart.data.splits.registry import PackagedSample

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.dataset.slice_variables import SliceVariable, read_slices
+from eyechart.data.dataset.dataset import Dataset, SliceVariable
+from eyechart.data.dataset.slice_variables import read_slices
 from eyechart.data.discovery import join_names, picture_folders, survey_root
 from eyechart.data.imagenet.classes import CLASSES, subset
 from eyechart.data.index.file_index import read_class_names

@@ -4,11 +4,8 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
-from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.dataset.label_sets import build_label_set
-from eyechart.data.dataset.rows import Row
-from eyechart.data.imagenet.classes import CLASSES, val_file, val_labels, val_order
-from eyechart.data.imagenet.name_lookup import has_imagenet_classes
+from eyechart.data.dataset.dataset import Dataset, Row, build_label_set
+from eyechart.data.imagenet.classes import CLASSES, has_imagenet_classes, val_file, val_labels, val_order
 from eyechart.data.labels.label_files import packaged_real_labels
 from eyechart.errors import DataError
 

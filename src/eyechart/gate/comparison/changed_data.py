@@ -7,7 +7,7 @@ from posixpath import basename, dirname
 
 import numpy as np
 
-from eyechart.data.dataset.sample_hashes import KEY_BITS
+from eyechart.data.dataset.dataset import KEY_BITS
 from eyechart.messages.plurals import count_of
 from eyechart.results.evidence import Evidence
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from eyechart.data.dataset.slice_variables import SliceVariable
+from eyechart.data.dataset.dataset import SliceVariable
 from eyechart.gate.comparison.compare_metrics import MCNEMAR, SIGN_FLIPS, SLICES, MetricComparison
 from eyechart.gate.verdicts.decide import Rule, Verdict, decide_metric
 from eyechart.results.evidence import Evidence, Floats, Ints

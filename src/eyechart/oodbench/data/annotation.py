@@ -8,8 +8,7 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.dataset.slice_variables import SliceVariable
+from eyechart.data.dataset.dataset import Dataset, SliceVariable
 from eyechart.errors import DataError
 
 Bools = NDArray[np.bool_]

@@ -4,9 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.dataset.label_sets import build_original_labels
-from eyechart.data.dataset.rows import Row
+from eyechart.data.dataset.dataset import Dataset, Row, build_original_labels
 from eyechart.data.index.file_index import IndexEntry, build_dataset
 from eyechart.data.index.image_files import find_picture, index_images, is_below, plain_path
 from eyechart.data.tables import Table

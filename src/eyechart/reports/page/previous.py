@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.data.dataset.slice_variables import SliceVariable
+from eyechart.data.dataset.dataset import SliceVariable
 from eyechart.files.folders import evidence_folder, run_folder
 from eyechart.gate.baselines.stored_cases import is_run, read_case_evidence, read_cases
 from eyechart.gate.comparison.compare_metrics import MetricComparison, metric_title

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import pandas as pd
 
-from eyechart.data.dataset.label_sets import original_name
+from eyechart.data.dataset.dataset import original_name
 from eyechart.models.spec import split_outside_brackets
 from eyechart.protocol.registry import get_protocol
 from eyechart.reports.runs import CaseRun, ComparableCases, Runs, model_name

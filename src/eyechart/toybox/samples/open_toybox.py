@@ -6,9 +6,7 @@ original label is the main thing. A folder of a style may be absent.
 
 from pathlib import Path
 
-from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.dataset.label_sets import build_label_set, build_original_labels
-from eyechart.data.dataset.rows import Row
+from eyechart.data.dataset.dataset import Dataset, Row, build_label_set, build_original_labels
 from eyechart.data.index.file_index import whole_file_source
 from eyechart.data.splits.registry import PackagedSample
 from eyechart.errors import DataError

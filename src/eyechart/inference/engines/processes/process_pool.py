@@ -1,34 +1,47 @@
-"""Pools of processes on this machine: one for each GPU, which share the images of one model."""
+"""Pools of processes on this machine: one for each GPU, which share the images of one model.
 
+A process runs `main`, holds the model and answers work units, as an actor does on a Ray cluster.
+"""
+
+import os
+import signal
 import subprocess
 import warnings
 from collections import deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from multiprocessing.reduction import ForkingPickler
+from threading import Lock
 from typing import Any
 
-from eyechart.errors import ModelError
+from eyechart.data.dataset.dataset import Dataset
+from eyechart.errors import EyechartError, ModelError
+from eyechart.inference.engines.local import LocalEngine
 from eyechart.inference.engines.pools import Pools, differences
-from eyechart.inference.engines.processes import process_worker
 from eyechart.inference.engines.processes.placement import ProcessSlot, slots_on_this_machine
-from eyechart.inference.engines.processes.process_worker import END, ERROR, READY
 from eyechart.inference.engines.processes.python_process import start_python
 from eyechart.inference.engines.work_units import (
+    IN_FLIGHT,
     LOST,
     MAX_LOSSES,
     Ended,
     Job,
     Received,
     WorkUnit,
+    answer_work_unit,
     answer_work_units,
     can_take,
 )
+from eyechart.models.registry import create_model
+from eyechart.models.runtime.device import assign_device
 from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Identity, Model
+
+READY, ANSWER, END, ERROR = "ready", "answer", "end", "error"
 
 
 class LocalPools:
@@ -62,7 +75,7 @@ class _ModelProcess:
         here, there = Pipe()
         with there:
             descriptor = there.fileno()
-            process = start_python(process_worker.__name__, [descriptor], slot.variables, [descriptor])
+            process = start_python(__name__, [descriptor], slot.variables, [descriptor])
         started = cls(slot, process, here)
         with suppress(OSError):  # a process that has ended is noticed when it is waited for
             here.send((spec, offline))
@@ -203,3 +216,60 @@ class _ProcessPool:
         self.closed = True
         while self.processes:
             self.processes.pop().close()
+
+
+def main(descriptor: int) -> None:
+    """Serve the process at the other end of a connection until it closes it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes, and that one ends this one
+    connection = Connection(descriptor)
+    with suppress(EOFError, OSError):
+        spec, offline = connection.recv()
+        try:
+            model = create_model(spec, device=assign_device(0), offline=offline)
+            connection.send((READY, model.identity))
+        except Exception as error:
+            connection.send((ERROR, _as_eyechart_error(spec, error)))
+            return
+        _Server(connection, spec, model).serve()
+    os._exit(0)  # nobody waits for the answers of threads any more
+
+
+class _Server:
+    """Answers work units of the last job, each in a thread; these take turns with the model."""
+
+    def __init__(self, connection: "Connection[Any, Any]", spec: ModelSpec, model: Any) -> None:
+        self.connection, self.spec, self.model = connection, spec, model
+        self.engine, self.sending = LocalEngine(Lock()), Lock()
+
+    def serve(self) -> None:
+        """Receive jobs and work units until the other end closes."""
+        job: Any = None
+        threads = ThreadPoolExecutor(IN_FLIGHT)
+        while True:
+            kind, content = self.connection.recv()
+            if kind == "job":
+                job = content
+            else:
+                threads.submit(self.answer, job, *content)
+
+    def answer(self, job: Job, ticket: int, numbers: Sequence[int], images: Dataset | None) -> None:
+        """Send the answers to a work unit, and its end with the error that ended it."""
+        error = None
+        try:
+            for answer in answer_work_unit(self.engine, self.model, job, numbers, images):
+                self.send(ANSWER, ticket, *answer)
+        except Exception as raised:
+            error = _as_eyechart_error(self.spec, raised)
+        self.send(END, ticket, self.model.loads, error)
+
+    def send(self, *message: Any) -> None:
+        """Send a message; nobody waits for it if the other end has closed."""
+        with self.sending, suppress(OSError):
+            self.connection.send(message)
+
+
+def _as_eyechart_error(spec: ModelSpec, error: Exception) -> EyechartError:
+    """Return an error that another process can raise."""
+    if isinstance(error, EyechartError):
+        return error
+    return ModelError(f"{spec}: {type(error).__name__} in a process of the model: {error}.")
