@@ -22,7 +22,8 @@ from eyechart.classification.answers.out_of_prompt import KINDS_OUT_OF_PROMPT, K
 from eyechart.data.labels.class_names import load_class_names
 from eyechart.errors import ModelError
 from eyechart.models.types import Floats
-from eyechart.parsers.abstention import is_abstention, lowercase_words
+from eyechart.parsers.abstention import is_abstention
+from eyechart.parsers.text import lowercase_words
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 TEMPLATES = ("a photo of a {c}.", "art of the {c}.", "{c}")
