@@ -134,12 +134,12 @@ class _Mention(NamedTuple):
         return self.clause[self.end] if self.end < len(self.clause) else ""
 
 
-def read_stated_count(answer: str) -> int | None:
+def _read_stated_count(answer: str) -> int | None:
     """Return the first count that a text states, None if a later number does not only enumerate.
 
     "another" and "the other" count as one where that makes them parts of the count.
 
-    >>> read_stated_count("there are two dogs. one is brown."), read_stated_count("there are 3 dogs and 2 cats.")
+    >>> _read_stated_count("there are two dogs. one is brown."), _read_stated_count("there are 3 dogs and 2 cats.")
     (2, None)
     """
     value = _stated_count(answer)
@@ -154,10 +154,10 @@ def read_stated_count(answer: str) -> int | None:
     return value
 
 
-def goes_on(answer: str, count: int) -> bool:
+def _goes_on(answer: str, count: int) -> bool:
     """Return whether a text that has no other number goes on counting, or counts a share of what is there.
 
-    >>> [goes_on(text, 1) for text in ("one on the left and another on the right", "one on each side", "one dog")]
+    >>> [_goes_on(text, 1) for text in ("one on the left and another on the right", "one on each side", "one dog")]
     [True, True, False]
     """
     if CONTINUED.search(answer) or _next_ordinal(answer) > count or (count == 1 and THE_OTHER.search(answer)):
@@ -195,12 +195,12 @@ def _stated_count(answer: str) -> int | None:
     return first.value if _enumerate_only(later, first.value, one_location) else None
 
 
-def has_items(answer: str) -> bool:
+def _has_items(answer: str) -> bool:
     """Return whether a later number counts other objects, as in "two on the left, two on the right"."""
     return any(_is_item(mention) for mention in islice(_mentions(answer), 1, None))
 
 
-def is_bounded(words: Sequence[str], start: int, end: int) -> bool:
+def _is_bounded(words: Sequence[str], start: int, end: int) -> bool:
     """Return whether the number at words[start:end] is a bound or the end of a range."""
     return not BOUND.isdisjoint(words[max(start - 1, 0) : start]) or not RANGE.isdisjoint(words[end : end + 1])
 
@@ -240,7 +240,7 @@ def _mentions(answer: str) -> Iterator[_Mention]:
 
 def _is_open(mention: _Mention) -> bool:
     """Return whether a number does not state a count: it is vague, a bound, a part of a count, or a pronoun."""
-    bounded = is_bounded(mention.clause, mention.start, mention.end)
+    bounded = _is_bounded(mention.clause, mention.start, mention.end)
     part = mention.follows == "of" or (mention.start == 0 and mention.follows in ITEM_VERBS)
     return bounded or part or _is_pronoun(mention) or not VAGUE.isdisjoint(mention.clause)
 
@@ -339,8 +339,8 @@ def _lenient(text: str) -> int | None:
         return None
     value = _count(answer)
     if value is not None:
-        return None if goes_on(answer, value) else value
-    return read_stated_count(answer)
+        return None if _goes_on(answer, value) else value
+    return _read_stated_count(answer)
 
 
 def _once(match: re.Match[str]) -> str:
@@ -355,8 +355,8 @@ def _count(answer: str) -> int | None:
     matches = list(find_numbers(words))
     if NO_IMAGE.search(answer) or not VAGUE.isdisjoint(words) or any(value is None for value, *_ in matches):
         return None
-    if len(matches) > 1 and has_items(answer):
+    if len(matches) > 1 and _has_items(answer):
         return None
-    if any(is_bounded(words, *span) for _, *span in matches):
+    if any(_is_bounded(words, *span) for _, *span in matches):
         return None
     return single_value(value for value, *_ in matches)

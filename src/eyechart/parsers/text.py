@@ -122,12 +122,12 @@ BOX_ENDS = re.compile(r"[^\w\n]*(?:\n|\Z)|[)\]}$\\]*[.!] ")
 DEEPEST, LONGEST = 6, 200  # boxes within each other, and letters before one that are read
 
 
-def remove_markup(text: str, states: Callable[[str], bool]) -> str:
+def _remove_markup(text: str, states: Callable[[str], bool]) -> str:
     r"""Return a folded text without special tokens, turns of others, struck text, LaTeX and tags.
 
     `states` says for the words before a box whether the box is a statement of its own.
 
-    >>> remove_markup(r"orange, so $\boxed{\text{b}}$<|im_end|>", lambda before: True)
+    >>> _remove_markup(r"orange, so $\boxed{\text{b}}$<|im_end|>", lambda before: True)
     'orange, so  \nanswer: b\n \n'
     """
     plain = TAGGED.sub(r"\\boxed{\1\3}", REASONS.sub("\n", text))
@@ -228,15 +228,15 @@ def answer_text(text: str) -> str:
     >>> answer_text("<think>A?</think>\n\n **Answer:**\n  C ")
     'answer: c'
     """
-    folded = remove_markup(fold(remove_thinking(text)), _states).translate(EMPHASIS)
+    folded = _remove_markup(fold(remove_thinking(text)), _states).translate(EMPHASIS)
     lines = (" ".join(line.split()) for line in folded.splitlines())
-    return translate_introductions("\n".join(line for line in lines if line).replace(":\n", ": "))
+    return _translate_introductions("\n".join(line for line in lines if line).replace(":\n", ": "))
 
 
-def translate_introductions(text: str) -> str:
+def _translate_introductions(text: str) -> str:
     """Return a normalized text with "answer: " instead of what introduces an answer in another language.
 
-    >>> translate_introductions("die antwort ist b."), translate_introductions("答えは3です")
+    >>> _translate_introductions("die antwort ist b."), _translate_introductions("答えは3です")
     ('answer: b.', 'answer: 3')
     """
     translated = INTRODUCTION.sub("answer: ", text)

@@ -169,9 +169,9 @@ def _open_clip() -> Any:
     return packaged_module("open_clip", "zero_shot_metadata")
 
 
-NameSources = Mapping[str, Callable[[], tuple[tuple[str, ...], str]]]
-VOCABULARIES: NameSources = {"openai": _openai, "mill": _mill, "kisel": _kisel, "wordnet": _wordnet}
-TEMPLATES: NameSources = {
+_NameSources = Mapping[str, Callable[[], tuple[tuple[str, ...], str]]]
+VOCABULARIES: _NameSources = {"openai": _openai, "mill": _mill, "kisel": _kisel, "wordnet": _wordnet}
+TEMPLATES: _NameSources = {
     "80": _simple_templates("OPENAI_IMAGENET_TEMPLATES"),
     "7": _simple_templates("SIMPLE_IMAGENET_TEMPLATES"),
     "1": lambda: (("a photo of a {c}.",), "one plain prompt"),

@@ -17,8 +17,8 @@ from eyechart.errors import DataError
 
 MAX_LINE = 1_000_000
 Labels = tuple[int, ...]
-Entry = tuple[str, str, Labels | None]
-Reader = Callable[[str], Iterator[Entry]]
+_Entry = tuple[str, str, Labels | None]
+Reader = Callable[[str], Iterator[_Entry]]
 
 
 def validation_file(number: int) -> str:
@@ -30,7 +30,7 @@ def validation_file(number: int) -> str:
     return f"ILSVRC2012_val_{number:08d}.JPEG"
 
 
-def _parse_real(text: str) -> Iterator[Entry]:
+def _parse_real(text: str) -> Iterator[_Entry]:
     """Parse ReaL's real.json: one list of labels per validation image, in their order."""
     entries = _decode(text, list[list[int]])
     if len(entries) != VAL_COUNT:
@@ -44,7 +44,7 @@ class _ReImageNet(msgspec.Struct):
     reannotated_labels: list[int]
 
 
-def _parse_reimagenet(text: str) -> Iterator[Entry]:
+def _parse_reimagenet(text: str) -> Iterator[_Entry]:
     """Parse ReImageNet's reannotation.jsonl, where the label -1 is "not sure" and [] or [-1] is no class."""
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
@@ -52,12 +52,12 @@ def _parse_reimagenet(text: str) -> Iterator[Entry]:
             yield f"line {number}", row.image_name, tuple(label for label in row.reannotated_labels if label != -1)
 
 
-def _parse_kisel(text: str) -> Iterator[Entry]:
+def _parse_kisel(text: str) -> Iterator[_Entry]:
     """Parse a csv of corrections: `proposed_labels` separated by commas, empty for no class."""
     yield from _table(text, "id", "proposed_labels")
 
 
-def _parse_table(text: str) -> Iterator[Entry]:
+def _parse_table(text: str) -> Iterator[_Entry]:
     """Parse a csv `file,labels`; labels are separated by spaces, semicolons or commas, empty for no class."""
     yield from _table(text, "file", "labels")
 
@@ -73,7 +73,7 @@ class _MultiLabel(msgspec.Struct):
     imagenet_m: list[str] = []
 
 
-def _parse_multilabel(text: str) -> Iterator[Entry]:
+def _parse_multilabel(text: str) -> Iterator[_Entry]:
     """Parse the correct labels of Shankar et al. (2020) and Vasudevan et al. (2022); problematic images are open."""
     content = _decode(text, _MultiLabel)
     for name, labels in content.initial_annots.items():
@@ -81,7 +81,7 @@ def _parse_multilabel(text: str) -> Iterator[Entry]:
         yield where, name, None if name in content.problematic_images else _indices(where, labels.correct)
 
 
-def _parse_imagenet_m(text: str) -> Iterator[Entry]:
+def _parse_imagenet_m(text: str) -> Iterator[_Entry]:
     """Parse ImageNet-M of Vasudevan et al. (2022): only its images; unclear labels count as correct."""
     content = _decode(text, _MultiLabel)
     for name in content.imagenet_m:
@@ -96,7 +96,7 @@ class _Expert(msgspec.Struct):
     new_label: int | list[int] | None
 
 
-def _parse_expert(text: str) -> Iterator[Entry]:
+def _parse_expert(text: str) -> Iterator[_Entry]:
     """Parse Kisel et al.'s expert labels of four weasel classes; `uncertain` images are open, null is no class."""
     for name, row in _decode(text, dict[str, _Expert]).items():
         labels = row.new_label if isinstance(row.new_label, list) else [row.new_label]
@@ -143,7 +143,7 @@ def _check_lines(text: str) -> None:
             )
 
 
-def _table(text: str, name: str, labels: str) -> Iterator[Entry]:
+def _table(text: str, name: str, labels: str) -> Iterator[_Entry]:
     _check_lines(text)
     reader = csv.reader(StringIO(text, newline=""), strict=True)
     header = next(reader, [])
@@ -160,7 +160,7 @@ def _table(text: str, name: str, labels: str) -> Iterator[Entry]:
         raise DataError(f"after line {end}: {error}.") from error
 
 
-def _row(where: str, name: str, labels: str) -> Entry:
+def _row(where: str, name: str, labels: str) -> _Entry:
     try:
         return where, name, _class_indices(labels)
     except ValueError as error:

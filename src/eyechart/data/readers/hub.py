@@ -11,8 +11,7 @@ from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.imagenet.classes import val_file
 from eyechart.data.index.file_index import IndexEntry, build_dataset
 from eyechart.data.index.index_cache import hash_facts, load_or_build, read_facts
-from eyechart.data.labels.label_lists import read_lists
-from eyechart.data.labels.label_values import is_missing, whole_number
+from eyechart.data.labels.label_values import is_missing, read_lists, whole_number
 from eyechart.data.names import fold_name
 from eyechart.data.splits.validation import check_validation_labels
 from eyechart.errors import DataError

@@ -21,7 +21,7 @@ from eyechart.data.index.file_index import FileSource, IndexEntry, build_dataset
 from eyechart.data.index.index_cache import FileFacts, load_or_build, read_facts
 from eyechart.data.labels.class_names import read_split_templates
 from eyechart.data.labels.equivalences import equivalent_pairs
-from eyechart.data.labels.label_lists import read_lists
+from eyechart.data.labels.label_values import read_lists
 from eyechart.data.names import check_encoding, is_system
 from eyechart.data.side_files import is_side_file
 from eyechart.data.splits.validation import check_validation_labels

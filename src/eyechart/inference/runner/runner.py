@@ -53,7 +53,7 @@ from eyechart.models.types import (
     Usage,
 )
 
-CheckWidth = Callable[[int], None]
+_CheckWidth = Callable[[int], None]
 IMAGES, TEXTS, QUESTIONS = "images", "texts", "questions"  # units of the progress
 FIRST_ANSWERS = 20  # from which on the cost of all is estimated
 
@@ -102,17 +102,17 @@ class Runner:
 
     @overload
     def run(
-        self, request: Encode, model: ImageEncoder, dataset: Dataset, check_width: CheckWidth | None = None
+        self, request: Encode, model: ImageEncoder, dataset: Dataset, check_width: _CheckWidth | None = None
     ) -> CachedArray: ...
 
     @overload
     def run(
-        self, request: Classify, model: Classifier, dataset: Dataset, check_width: CheckWidth | None = None
+        self, request: Classify, model: Classifier, dataset: Dataset, check_width: _CheckWidth | None = None
     ) -> CachedArray: ...
 
     @overload
     def run(
-        self, request: Match, model: Matcher, dataset: Dataset, check_width: CheckWidth | None = None
+        self, request: Match, model: Matcher, dataset: Dataset, check_width: _CheckWidth | None = None
     ) -> CachedArray: ...
 
     @overload
@@ -145,9 +145,9 @@ class Runner:
         self.digests.add(entry.key.digest)
         if request.row_per_image:
             assert dataset is not None
-            return ImageRun(entry, self.engine, request, model, dataset, self.progress, check_width).answers()
+            return _ImageRun(entry, self.engine, request, model, dataset, self.progress, check_width).answers()
         if isinstance(request, ScoreChoices):
-            return TextRun(entry, self.engine, request, model, self.progress).answers()
+            return _TextRun(entry, self.engine, request, model, self.progress).answers()
         if not isinstance(request, Generate):
             return read_or_compute(entry, lambda: self.engine().answer_texts(request, model))
         self.token_limits.update(text_request.max_tokens for text_request in request.requests)
@@ -158,7 +158,7 @@ class Runner:
 
 
 @dataclass(frozen=True)
-class ImageRun:
+class _ImageRun:
     """One request about the selected images of a data set.
 
     `check_width` raises an error for a number of values per image that the caller cannot use. It is called before the
@@ -171,7 +171,7 @@ class ImageRun:
     model: Model
     dataset: Dataset
     progress: Progress
-    check_width: CheckWidth | None = None
+    check_width: _CheckWidth | None = None
 
     def answers(self) -> CachedArray:
         """Return the answers about the selected images; images without a stored answer are sent to the engine."""
@@ -283,7 +283,7 @@ class ImageRun:
 
 
 @dataclass(frozen=True)
-class TextRun:
+class _TextRun:
     """One request about texts; each text has a row of its own in the store."""
 
     entry: StoreEntry

@@ -30,7 +30,7 @@ from eyechart.models.types import Floats
 
 PART = ".part"
 TIME = ".time"  # ends the name of a remote file with the time of a model's last answer
-OnWait = Callable[[str], None]  # is called when another run holds an entry
+_OnWait = Callable[[str], None]  # is called when another run holds an entry
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ def merge_store(into: Path, source: Path) -> Copied:
 
 
 def _merge_entry(
-    into: Path, entry: StoredEntry, copied: Copied, command: str, on_wait: OnWait = lambda _: None
+    into: Path, entry: StoredEntry, copied: Copied, command: str, on_wait: _OnWait = lambda _: None
 ) -> None:
     """Add the answers of one entry to a store."""
     _refuse_damage(entry, command)
@@ -336,7 +336,7 @@ def pull_store(url: str, store: Path) -> Copied:
     return copied
 
 
-def _pull_entry(files: Any, folder: str, store: Path, copied: Copied, on_wait: OnWait = lambda _: None) -> None:
+def _pull_entry(files: Any, folder: str, store: Path, copied: Copied, on_wait: _OnWait = lambda _: None) -> None:
     """Add the entry in a remote folder to a store. Raises StoreError if it is damaged."""
     digest = folder.rpartition("/")[2]
     there, sealed = StoredEntry(store / digest[:2] / digest), files.exists(f"{folder}/{DONE}")
@@ -372,7 +372,7 @@ class RemoteStore:
     url: str
     store: Path
     offline: bool = False
-    on_wait: OnWait = lambda _: None
+    on_wait: _OnWait = lambda _: None
     seen: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:

@@ -37,7 +37,7 @@ from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Classifier, ImageEncoder, Matcher, Model
 
 READY, ITEMS, ERROR = "ready", "items", "error"
-ImageModel = Classifier | ImageEncoder | Matcher
+_ImageModel = Classifier | ImageEncoder | Matcher
 MANY_IMAGES = 4096  # of a model that are worth the start of processes
 CHUNK = 16  # images that a process prepares at a time
 SHARED_MEMORY = Path("/dev/shm")
@@ -124,7 +124,7 @@ def _start_processes(
 class PreparationProcesses:
     """Processes for one model. A thread waits for each; while a process starts, its thread prepares images itself."""
 
-    def __init__(self, model: ImageModel, spec: ModelSpec, count: int) -> None:
+    def __init__(self, model: _ImageModel, spec: ModelSpec, count: int) -> None:
         self.model, self.spec, self.count = model, spec, count
         self.folder = SHARED_MEMORY if _free_shared_memory() >= count * ROOM else None
         self.threads = ThreadPoolExecutor(count)

@@ -20,7 +20,7 @@ from eyechart.models.runtime.device import assign_device
 from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Identity
 
-PickledJob = Sequence["ray.ObjectRef[bytes]"]  # in a sequence, since Ray would send the value with each call otherwise
+_PickledJob = Sequence["ray.ObjectRef[bytes]"]  # in a sequence, since Ray would send the value with each call otherwise
 
 STREAM_SECONDS = 1.0  # the answers of such a time are lost with an actor
 
@@ -56,7 +56,7 @@ class ModelActor:
         return int(self.model.loads)
 
     def stream(
-        self, number: int, job: PickledJob, numbers: Sequence[int], images: Dataset | None
+        self, number: int, job: _PickledJob, numbers: Sequence[int], images: Dataset | None
     ) -> Iterator[list[Any]]:
         """Yield (numbers, answer) for a work unit of a job, those of a second at once: a message has its costs."""
         answers, sent = list[Any](), monotonic()
@@ -68,11 +68,11 @@ class ModelActor:
         if answers:
             yield answers
 
-    def answer(self, number: int, job: PickledJob, numbers: Sequence[int], images: Dataset | None) -> list[Any]:
+    def answer(self, number: int, job: _PickledJob, numbers: Sequence[int], images: Dataset | None) -> list[Any]:
         """Return all (numbers, answer) for a work unit of a job, which costs less than to stream few of them."""
         return [*answer_work_unit(self.engine, self.model, self.read_job(number, job), numbers, images)]
 
-    def read_job(self, number: int, job: PickledJob) -> Job:
+    def read_job(self, number: int, job: _PickledJob) -> Job:
         """Return the job with a number, which is read from the cluster once."""
         with self.reading:
             if number != self.job_number:
