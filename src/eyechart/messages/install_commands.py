@@ -13,6 +13,7 @@ Extra = Literal[
     "models",
     "onnx",
     "openai",
+    "openvino",
     "ray",
     "remote",
     "trackio",

