@@ -22,6 +22,7 @@ from eyechart.cli import PROGRAM, command, command_sections
 from eyechart.evaluation.presets import preset_names, read_preset
 from eyechart.gate.verdicts.decide import ALPHA
 from eyechart.models.chat.conversation import FORMS
+from eyechart.models.options import rows_of
 from eyechart.models.packaged import PACKAGED_MODELS
 from eyechart.models.registry import backends
 from eyechart.protocol.prompts import get_prompt
@@ -112,7 +113,7 @@ def model_options() -> Iterator[str]:
     """Yield a section for each backend with the table of its options."""
     for name, backend in backends().items():
         yield f"### {name}\n"
-        rows = [option.row for option in backend.load_class().declared_options]
+        rows = rows_of(backend.load_class().declared_options)
         yield from table(("option", "type", "default", "meaning"), [(f"`{row[0]}`", *row[1:]) for row in rows])
         yield ""
 

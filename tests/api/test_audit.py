@@ -231,7 +231,7 @@ def test_splits_are_looked_up_in_the_data_root_and_share_a_table(
     ("words", "sentence"),
     [
         (["conse[]", "imagenet/smaple"], "imagenet/smaple"),
-        (["conse[]", "--dtype=int4"], "asks for dtype=int4. Expected one of float32, bfloat16, float16."),
+        (["conse[]", "--dtype=int4"], "has dtype=int4. Expected one of float32, bfloat16, float16."),
         (["conse[]", "--batch-size=0"], "has batch_size=0. Expected a whole number of at least 1."),
         (["conse[]", "--batch-size=1,,8"], "'1,,8' has an empty value"),
         (["conse[]", "--protocol=zeroshot"], "zeroshot"),

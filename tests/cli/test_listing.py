@@ -15,7 +15,7 @@ from eyechart.cli import command, command_sections, main
 from eyechart.commands.parameters import FORMATS
 from eyechart.data.splits.open_split import list_splits
 from eyechart.errors import SpecError
-from eyechart.models.options import names_of
+from eyechart.models.options import names_of, rows_of
 from eyechart.models.registry import Backend, backends
 from eyechart.models.spec import parse_spec
 from eyechart.plugins.options import OPTIONS
@@ -108,7 +108,7 @@ def test_one_backend_is_listed_by_its_name(run: Run) -> None:
 
 @pytest.mark.parametrize("name", backends())
 def test_every_option_of_a_backend_is_explained_and_typed(name: str) -> None:
-    options = backends()[name].load_class().declared_options
+    options = rows_of(backends()[name].load_class().declared_options)
     assert options
     assert [option.name for option in options if len(option.help.split()) < 4 or not option.type] == []
 

@@ -9,6 +9,7 @@ from PIL import Image
 from eyechart.errors import EyechartError, ModelError
 from eyechart.models.generation import generate_all
 from eyechart.models.hf.generator import HfGenerator
+from eyechart.models.options import names_of
 from eyechart.models.spec import parse_spec
 from eyechart.models.types import Request
 from eyechart.models.vllm.generator import VllmGenerator
@@ -67,7 +68,7 @@ def test_a_budget_needs_tokens_of_thinking(tiny_chat: Callable[[str], Path], sta
 @pytest.mark.parametrize(
     ("option", "sentence"),
     [
-        ("kv_cache_dtype=fp7", "has kv_cache_dtype=fp7. Expected float16 or bfloat16"),
+        ("kv_cache_dtype=fp7", "has kv_cache_dtype=fp7. Expected one of float16, bfloat16"),
         ("max_logprobs=129", "has max_logprobs=129. Expected a whole number from 1 to 128."),
         ("pipeline_parallel_size=0", "has pipeline_parallel_size=0. Expected a whole number of at least 1."),
         ("mm_processor_kwarg.a=1", "did you mean mm_processor_kwargs.KEY"),
@@ -107,7 +108,7 @@ def test_every_option_that_changes_answers_is_in_the_identity() -> None:
         "mm_processor_kwargs.KEY": "1",
     }
     same = {"max_num_seqs": "2", "data_parallel_size": "2", "max_logprobs": "2"}
-    assert {*changed, *same} == {option.name for option in VllmGenerator.declared_options}
+    assert {*changed, *same} == {*names_of(VllmGenerator.declared_options)}
 
     def identity(name: str, value: str) -> str:
         return str(VllmGenerator(parse_spec(f"vllm[toybox-mllm,{name}={value}]")).identity)

@@ -92,8 +92,11 @@ def test_an_option_that_nobody_reads_is_refused(
 
 
 def test_an_option_that_the_class_declares_is_its_own(write: Callable[..., Any]) -> None:
-    imports = "from eyechart.models.options import keywords, words"
-    declared = "declared_options = (words('bits', 'bits'), keywords('extra', 'more'))"
+    imports = (
+        "from eyechart.models.options import ModelOptions\n\n"
+        "class Settings(ModelOptions):\n    bits: str = ''\n    extra: dict[str, object] = {}"
+    )
+    declared = "declared_options = Settings"
     assert write("bits=4,extra.a=1", imports=imports, attribute=declared)
     with pytest.raises(SpecError, match=r"'bit', .*; did you mean bits\? Its options are: bits, extra\.KEY"):
         write("bit=4", imports=imports, attribute=declared)

@@ -27,6 +27,7 @@ def ls(ctx: click.Context) -> None:
 @click.option("--options", is_flag=True, help="Also list the options with their types and defaults.")
 def models(names: Sequence[str], options: bool) -> None:
     """List model backends: capabilities, installation, and with --options their options."""
+    from eyechart.models.options import rows_of
     from eyechart.models.packaged import PACKAGED_MODELS
     from eyechart.models.registry import Backend, backends
     from eyechart.models.types import Model
@@ -52,10 +53,8 @@ def models(names: Sequence[str], options: bool) -> None:
             for line in facts(name, backend):
                 click.echo(f"  {line}")
             if options:
-                rows = [option.row for option in model_class.declared_options]
-                _echo_columns(
-                    [("    option", "type", "default", "meaning"), *((f"    {first}", *rest) for first, *rest in rows)]
-                )
+                rows = [(f"    {row.name}", *row[1:]) for row in rows_of(model_class.declared_options)]
+                _echo_columns([("    option", "type", "default", "meaning"), *rows])
         except EyechartError as error:  # a backend of another package that cannot be imported
             click.echo(f"{name}: {error}")
 

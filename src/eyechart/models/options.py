@@ -1,104 +1,219 @@
-"""Typed declarations of the options that a model specification may have: `hf[PATH,NAME=VALUE]`.
+"""Options that a model specification may have, as fields of structs: `hf[PATH,NAME=VALUE]`.
 
-A backend declares its options as constants, reads them with `read`, and lists them in `declared_options`. The name,
-type, default and explanation that `eyechart ls models --options` prints come from the declaration that is read.
+A backend names its struct in `declared_options` and reads a specification with `read`. The type, bounds, choices,
+default and explanation of each field say what is accepted, what a refusal expects, and what
+`eyechart ls models --options` prints.
+
+>>> from eyechart.models.spec import parse_spec
+>>> class Settings(ModelOptions):
+...     top: Annotated[Count, described("number of classes")] = 10
+>>> Settings.read(parse_spec("my[top=3]")).top
+3
+>>> Settings.read(parse_spec("my[top=0]"))
+Traceback (most recent call last):
+...
+eyechart.errors.SpecError: 'my[top=0]' has top=0. Expected a whole number of at least 1.
 """
 
-from collections.abc import Sequence
-from typing import Any
+import json
+from collections.abc import Iterator
+from math import isfinite
+from typing import Annotated, Any, Literal, NamedTuple, Self, get_args, get_origin
 
-from eyechart.models.model_option import AnyOption, ModelOption
-from eyechart.models.runtime import torch_runtime
+import msgspec
+from msgspec import Meta, inspect
+
+from eyechart.errors import SpecError
+from eyechart.messages.suggestions import did_you_mean
 from eyechart.models.spec import ModelSpec
 
-
-def names_of(options: Sequence[AnyOption]) -> list[str]:
-    """Return the names of options."""
-    return [option.name for option in options]
-
-
-def whole_number(name: str, text: str, default: int, least: int = 1) -> ModelOption[int]:
-    """Declare a whole number of at least `least`."""
-    return ModelOption(
-        name, text, "whole number", str(default), lambda spec: torch_runtime.integer_option(spec, name, default, least)
-    )
+Count = Annotated[int, Meta(ge=1)]
+Number = Annotated[int, Meta(ge=0)]
+Fraction = Annotated[float, Meta(gt=0, le=1)]
+Positive = Annotated[float, Meta(gt=0)]
+Amount = Annotated[float, Meta(ge=0)]
+Keywords = dict[str, Any]  # of the options NAME.KEY=VALUE
 
 
-def optional_whole_number(name: str, text: str, default: str = "", least: int = 1) -> ModelOption[int | None]:
-    """Declare a whole number that need not be given; `default` says what then holds."""
-
-    def read(spec: ModelSpec) -> int | None:
-        return torch_runtime.integer_option(spec, name, least, least) if name in spec.options else None
-
-    return ModelOption(name, text, "whole number", default, read)
+def described(text: str, default: str = "", type: str = "") -> Meta:  # noqa: A002
+    """Return the description of a field, and what its default and type are called if they do not say it themselves."""
+    return Meta(description=text, extra={"default": default, "type": type})
 
 
-def fraction(name: str, text: str, default: float) -> ModelOption[float]:
-    """Declare a number above 0 and at most 1."""
-    return ModelOption(
-        name,
-        text,
-        "number from 0 to 1",
-        f"{default:g}",
-        lambda spec: torch_runtime.fraction_option(spec, name, default),
-    )
+DtypeOption = Annotated[
+    Literal["float32", "bfloat16", "float16"] | None,
+    described("precision of weights and computation", "bfloat16 on a GPU that supports it, else float32"),
+]
+BatchSize = Annotated[Count, described("number of images or texts in one forward pass")]
 
 
-def flag(name: str, text: str, default: bool) -> ModelOption[bool]:
-    """Declare true or false."""
-    shown = str(default).lower()
-    return ModelOption(name, text, "true or false", shown, lambda spec: torch_runtime.flag_option(spec, name, default))
+class OptionRow(NamedTuple):
+    """An option as text; one whose name ends in `.KEY` stands for all options that begin as it does."""
+
+    name: str
+    type: str
+    default: str
+    help: str
 
 
-def optional_flag(name: str, text: str, default: str) -> ModelOption[bool | None]:
-    """Declare true or false, which need not be given; `default` says what then holds."""
+class ModelOptions(msgspec.Struct, kw_only=True):
+    """The options of a specification."""
 
-    def read(spec: ModelSpec) -> bool | None:
-        return torch_runtime.flag_option(spec, name, False) if name in spec.options else None
+    @classmethod
+    def read(cls, spec: ModelSpec, *, arguments: int = 1) -> Self:
+        """Return the options of a specification that has at most `arguments` plain arguments.
 
-    return ModelOption(name, text, "true or false", default, read)
+        Raises SpecError for an unknown option, and for a value that an option cannot have.
+        """
+        spec.check(arguments=arguments, options=names_of(cls))
+        values: dict[str, Any] = {}
+        for field in msgspec.structs.fields(cls):
+            if isinstance(_unwrap(field.type), inspect.DictType):
+                values[field.name] = _read_keywords(spec, field.name)
+            elif field.name in spec.options:
+                values[field.name] = _read_value(spec, field.name, field.type)
+        options = cls(**values)
+        options.check(spec)
+        return options
 
-
-def choice(name: str, text: str, choices: Sequence[str], default: str = "", shown: str = "") -> ModelOption[str]:
-    """Declare one of some words; `shown` says what holds where neither is given."""
-
-    def read(spec: ModelSpec) -> str:
-        return torch_runtime.choice_option(spec, name, choices) or default
-
-    return ModelOption(name, text, ", ".join(choices), default or shown, read)
-
-
-def words(name: str, text: str, default: str = "", type: str = "text", shown: str = "") -> ModelOption[str]:  # noqa: A002
-    """Declare a text; `type` says what kind of text, and `shown` what holds without a default."""
-    return ModelOption(name, text, type, default or shown, lambda spec: spec.options.get(name, default))
-
-
-def keywords(name: str, text: str) -> ModelOption[dict[str, Any]]:
-    """Declare the options NAME.KEY=VALUE, whose values are JSON or text."""
-    return ModelOption(f"{name}.KEY", text, "JSON or text", "", lambda spec: torch_runtime.keyword_options(spec, name))
+    def check(self, spec: ModelSpec) -> None:
+        """Raise SpecError for options that exclude each other."""
 
 
-def declare_from_help(name: str, text: str, type: str) -> ModelOption[str]:  # noqa: A002
-    """Declare an option that its backend reads by itself; `text` ends in (default: …) where there is a default."""
-    meaning, _, default = text.removesuffix(")").rpartition(" (default: ")
-    return words(name, meaning or default, type=type, shown=default if meaning else "")
+def rows_of(options: type[ModelOptions]) -> list[OptionRow]:
+    """Return the options of a struct as text."""
+    return [_row(field) for field in msgspec.structs.fields(options)]
 
 
-def scale(text: str, default: float, shown: str = "") -> ModelOption[float]:
-    """Declare the positive factor of cosines or logits before a softmax."""
-    return ModelOption(
-        "scale", text, "number above 0", shown or f"{default:g}", lambda spec: torch_runtime.scale_option(spec, default)
-    )
+def names_of(options: type[ModelOptions]) -> list[str]:
+    """Return the names of the options of a struct."""
+    return [row.name for row in rows_of(options)]
 
 
-def batch_size(default: int) -> ModelOption[int]:
-    """Declare the number of images or texts in one forward pass."""
-    return whole_number("batch_size", "number of images or texts in one forward pass", default)
+def _row(field: msgspec.structs.FieldInfo) -> OptionRow:
+    info = inspect.type_info(field.type)
+    extra = (info.extra or {}) if isinstance(info, inspect.Metadata) else {}
+    text = (info.extra_json_schema or {}).get("description", "") if isinstance(info, inspect.Metadata) else ""
+    kinds = [*_kinds(field.type)]
+    if isinstance(kinds[0], inspect.DictType):
+        return OptionRow(f"{field.name}.KEY", "JSON or text", "", text)
+    match field.default:
+        case None | msgspec.NODEFAULT:
+            default = ""
+        case bool():
+            default = str(field.default).lower()
+        case float():
+            default = f"{field.default:g}"
+        case value:
+            default = str(value)
+    type_name = extra.get("type") or " or ".join(map(_type_name, kinds))
+    return OptionRow(field.name, type_name, extra.get("default") or default, text)
 
 
-DTYPE = choice(
-    "dtype",
-    "precision of weights and computation",
-    torch_runtime.DTYPES,
-    shown="bfloat16 on a GPU that supports it, else float32",
-)
+def _unwrap(kind: Any) -> inspect.Type:
+    info = inspect.type_info(kind)
+    return info.type if isinstance(info, inspect.Metadata) else info
+
+
+def _kinds(kind: Any) -> Iterator[inspect.Type]:
+    """Yield the types that a text may become: None is the value of an option that is not given."""
+    info = _unwrap(kind)
+    for part in info.types if isinstance(info, inspect.UnionType) else (info,):
+        if isinstance(part, inspect.LiteralType):
+            yield inspect.LiteralType(_choices(kind))  # in their order; msgspec sorts them
+        elif not isinstance(part, inspect.NoneType):
+            yield part.type if isinstance(part, inspect.Metadata) else part
+
+
+def _choices(kind: Any) -> tuple[Any, ...]:
+    if get_origin(kind) is Literal:
+        return get_args(kind)
+    return tuple(value for part in get_args(kind) for value in _choices(part))
+
+
+def _type_name(kind: inspect.Type) -> str:
+    match kind:
+        case inspect.IntType():
+            return "whole number"
+        case inspect.FloatType(gt=0, le=1):
+            return "number from 0 to 1"
+        case inspect.FloatType(gt=0):
+            return "number above 0"
+        case inspect.FloatType():
+            return "number"
+        case inspect.BoolType():
+            return "true or false"
+        case inspect.LiteralType(values=values):
+            return ", ".join(map(str, values))
+    return "text"
+
+
+def _expected(kind: inspect.Type) -> str:
+    match kind:
+        case inspect.IntType(ge=least, le=None):
+            return f"a whole number of at least {least}"
+        case inspect.IntType(ge=least, le=most):
+            return f"a whole number from {least} to {most}"
+        case inspect.FloatType(gt=0, le=1):
+            return "a number above 0 and at most 1"
+        case inspect.FloatType(ge=0):
+            return "a number of at least 0"
+        case inspect.LiteralType(values=values):
+            words = [*map(str, values)]
+            return " or ".join(words) if len(words) < 3 else f"one of {', '.join(words)}"
+        case inspect.FloatType():
+            return f"a {_type_name(kind)}"
+    return _type_name(kind)
+
+
+def _read_value(spec: ModelSpec, name: str, kind: Any) -> Any:
+    text, kinds = spec.options[name], [*_kinds(kind)]
+    for part in kinds:
+        try:
+            return msgspec.convert(_parse(text, part), kind)
+        except ValueError:  # msgspec's ValidationError is one, too
+            continue
+    words = [str(value) for part in kinds if isinstance(part, inspect.LiteralType) for value in part.values]
+    expected = " or ".join(map(_expected, kinds))
+    raise SpecError(f"'{spec}' has {name}={text}. Expected {expected}{did_you_mean(text, words)}")
+
+
+def _parse(text: str, kind: inspect.Type) -> Any:
+    """Return a text as a value of a type; bounds and choices are still to be checked. Raises ValueError."""
+    match kind:
+        case inspect.IntType():
+            if not (text.isascii() and text.isdigit()):
+                raise ValueError
+            return int(text)
+        case inspect.FloatType():
+            if not isfinite(value := float(text)):
+                raise ValueError
+            return value
+        case inspect.BoolType():
+            return {"true": True, "false": False}.get(text, text)
+    return text
+
+
+def _read_keywords(spec: ModelSpec, option: str) -> dict[str, Any]:
+    """Return the options NAME.KEY=VALUE as a mapping; a value is read as JSON where it is, else as text."""
+    keywords: dict[str, Any] = {}
+    for name, text in spec.options.items():
+        first, *keys = name.split(".")
+        if first != option or not keys:
+            continue
+        level = keywords
+        for key in keys[:-1]:
+            level = level.setdefault(key, {})
+            if not isinstance(level, dict):
+                raise SpecError(f"'{spec}' gives {name} both a value and parts. Leave out one of them.")
+        if keys[-1] in level:
+            raise SpecError(f"'{spec}' gives {name} both a value and parts. Leave out one of them.")
+        level[keys[-1]] = _json_or_text(text)
+    return keywords
+
+
+def _json_or_text(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

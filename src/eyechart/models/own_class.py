@@ -14,6 +14,7 @@ from typing import Any, get_args, get_type_hints
 from eyechart.errors import EyechartError, ModelError, SpecError
 from eyechart.messages.suggestions import did_you_mean
 from eyechart.models.opened_files import files_read, is_user_file, watch_code
+from eyechart.models.options import ModelOptions, names_of
 from eyechart.models.own_class_identity import (
     check_unchanged,
     files_of_code,
@@ -201,7 +202,7 @@ def _fixed_random_numbers() -> Iterator[None]:
 
 def option_names(model_class: Any) -> set[str]:
     """Return the options that a class of the user takes: its parameters, and those that it declares."""
-    declared = {option.name for option in getattr(model_class, "declared_options", ())}
+    declared = {*names_of(getattr(model_class, "declared_options", ModelOptions))}
     return named_parameters(model_class) - {*SUPPLIED} | declared
 
 

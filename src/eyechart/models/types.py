@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from eyechart.models.model_option import AnyOption
+from eyechart.models.options import ModelOptions
 from eyechart.models.spec import ModelSpec
 
 Floats = NDArray[np.float32]
@@ -93,7 +93,7 @@ class Model(ABC):  # noqa: B024  # its interfaces have abstract methods
     late_files: set[str] | frozenset[str] = (
         frozenset()
     )  # that its code read while it answered; they are not in its identity
-    declared_options: ClassVar[tuple[AnyOption, ...]] = ()  # the options that a specification may have
+    declared_options: ClassVar[type[ModelOptions]] = ModelOptions  # the options that a specification may have
     batch_size: int = 1
     loads: int = 0  # how often the weights were read into memory so far: 0 or 1
     remote_loads: int = 0  # the same in other processes

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from eyechart.models.open_clip.encoder import OpenClipEncoder
+from eyechart.models.options import names_of
 from eyechart.models.registry import backends, create_model
 from eyechart.models.spec import parse_spec
 
@@ -58,13 +59,13 @@ OWN_VALUES = {("anthropic", "thinking"): "disabled", ("vllm", "quantization"): "
 CASES = [
     pytest.param(
         name,
-        option.name,
-        id=f"{name} {option.name}",
-        marks=[pytest.mark.deep] * bool(WITH_TEST_ALL & {name, f"{name} {option.name}"}),
+        option,
+        id=f"{name} {option}",
+        marks=[pytest.mark.deep] * bool(WITH_TEST_ALL & {name, f"{name} {option}"}),
     )
     for name, backend in backends().items()
-    for option in resolve_name(backend.target).declared_options
-    if name in PLAIN and option.name not in SPEED | ASKING | PAYING | OTHER.get(name, set())
+    for option in names_of(resolve_name(backend.target).declared_options)
+    if name in PLAIN and option not in SPEED | ASKING | PAYING | OTHER.get(name, set())
 ]
 
 

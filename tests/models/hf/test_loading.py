@@ -14,6 +14,7 @@ from PIL import Image
 from eyechart.errors import EyechartError, ModelError, SpecError
 from eyechart.models.generation import generate_all
 from eyechart.models.hf.generator import HfGenerator
+from eyechart.models.options import names_of
 from eyechart.models.spec import parse_spec
 from eyechart.models.types import Request
 
@@ -194,9 +195,9 @@ def test_code_of_a_model_is_run_only_if_it_is_written(
 @pytest.mark.parametrize(
     ("option", "sentence"),
     [
-        ("attn_implementation=flsh", "has attn_implementation=flsh. Expected eager or sdpa"),
-        ("quantization=int8", "has quantization=int8. Expected bitsandbytes_8bit"),
-        ("device_map=gpu", "has device_map=gpu. Expected auto or balanced"),
+        ("attn_implementation=flsh", "has attn_implementation=flsh. Expected one of eager, sdpa"),
+        ("quantization=int8", "has quantization=int8. Expected one of bitsandbytes_8bit"),
+        ("device_map=gpu", "has device_map=gpu. Expected one of auto, balanced"),
         ("max_pixels=0", "has max_pixels=0. Expected a whole number of at least 1."),
         ("trust_remote_code=yes", "has trust_remote_code=yes. Expected true or false."),
         (
@@ -235,7 +236,7 @@ def test_every_option_that_changes_answers_is_in_the_identity(adapter: Path) -> 
     }
     same = {"batch_size": "2"}  # part of keys by itself, where it matters
     refused = {"quantization"}  # without its package, which the tests do not install: it writes on stderr when imported
-    assert {*changed, *same, *refused} == {option.name for option in HfGenerator.declared_options}
+    assert {*changed, *same, *refused} == {*names_of(HfGenerator.declared_options)}
     identities = [identity_of(f"{name}={value}") for name, value in changed.items()]
     assert len({*identities, identity_of("")}) == len(changed) + 1
     assert identity_of("batch_size=2") == identity_of("")

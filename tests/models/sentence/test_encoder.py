@@ -281,7 +281,7 @@ def test_weights_of_another_shape(qwen: Path) -> None:
         (",prompt=qery", r"asks for the prompt 'qery'.*did you mean query\? It has none, query, document"),
         (",prompt=absent.txt", r"the prompt file absent\.txt cannot be read"),
         (",pooling=mean", "has the option 'pooling', which sentence does not know"),
-        (",dtype=int4", "asks for dtype=int4"),
+        (",dtype=int4", "has dtype=int4"),
     ],
 )
 def test_options_that_cannot_be(qwen: Path, more: str, sentence: str) -> None:

@@ -146,7 +146,7 @@ def test_another_model_in_a_batch_ends_the_run_after_its_answers(make: Make, ser
     [
         ("openai[toy,batch=true,budget_tokens=9]", "has a budget and batch=true"),
         ("openai[toy,batch=yes]", "batch=yes. Expected true or false"),
-        ("anthropic[toy,batch=true,poll=0]", "poll=0.0. Expected a number above 0"),
+        ("anthropic[toy,batch=true,poll=0]", "poll=0. Expected a number above 0"),
         ("gemini[toy,batch=true]", "has the option 'batch', which gemini does not know"),
     ],
 )

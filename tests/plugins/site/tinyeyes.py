@@ -13,28 +13,33 @@ from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from eyechart.models.options import batch_size, whole_number
+from eyechart.models.options import BatchSize, ModelOptions, Number, described
 from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Classifier, Encoder, Floats, Identity
 
 WIDTH, NUMPY = 12, version("numpy")
-BATCH_SIZE, WEIGHTS = batch_size(4), whole_number("weights", "the seed of the weights", 0, 0)
+
+
+class TinyOptions(ModelOptions):
+    batch_size: BatchSize = 4
+    weights: Annotated[Number, described("the seed of the weights")] = 0
 
 
 class Base:
     """What both models share: one random matrix as weights, mean colours of quarters as pixels."""
 
-    declared_options = (BATCH_SIZE, WEIGHTS)
+    declared_options = TinyOptions
 
     def __init__(self, spec: ModelSpec, *, device: str, offline: bool) -> None:
         self.name, self.loads, self.batches = spec.backend, 0, 0
-        self.seed, self.batch_size = WEIGHTS.read(spec), BATCH_SIZE.read(spec)
+        options = TinyOptions.read(spec)
+        self.seed, self.batch_size = options.weights, options.batch_size
         self.matrix: Floats | None = None
         log("made", self.name, device, offline)
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,7 @@ from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import DataError, SpecError
 from eyechart.inference.requests.row_requests import Encode
 from eyechart.inference.runner.runner import Runner
-from eyechart.models import options
-from eyechart.models.model_option import AnyOption
+from eyechart.models.options import Count, ModelOptions, described
 from eyechart.models.registry import create_model, find_backend
 from eyechart.models.spec import ModelSpec, parse_spec
 from eyechart.models.types import Floats, Identity, Neighbours
@@ -35,31 +34,33 @@ from eyechart.protocol.base import Example, Protocol
 from eyechart.protocol.context import Context
 
 Weights = Literal["uniform", "cosine"]
+DEFAULT_SUPPORT = "imagenet/sample-near"
 _CELLS = 2**22  # votes that are counted at a time
 
 
-ENCODER = options.words("encoder", "image encoder, also as the first argument", "timm[]", "model")
-K = options.whole_number("k", "number of neighbours that vote", 11)
-SUPPORT = options.words(
-    "support", "split with the labelled images, as benchmark/split", "imagenet/sample-near", "benchmark/split"
-)
-WEIGHTS = options.choice(
-    "weights", "uniform counts the votes, cosine adds up their similarities", get_args(Weights), "uniform"
-)
+class KnnOptions(ModelOptions):
+    """The options of `knn[…]`."""
+
+    encoder: Annotated[str, described("image encoder, also as the first argument", type="model")] = "timm[]"
+    k: Annotated[Count, described("number of neighbours that vote")] = 11
+    support: Annotated[str, described("split with the labelled images, as benchmark/split", type="benchmark/split")] = (
+        "imagenet/sample-near"
+    )
+    weights: Annotated[Weights, described("uniform counts the votes, cosine adds up their similarities")] = "uniform"
 
 
 class KnnModel(Neighbours):
     """An image encoder with a support split, whose labelled images vote."""
 
-    declared_options: ClassVar[tuple[AnyOption, ...]] = (ENCODER, K, SUPPORT, WEIGHTS)
+    declared_options = KnnOptions
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        spec.check(arguments=1, options=options.names_of(self.declared_options))
+        options = KnnOptions.read(spec)
         self.spec = spec
-        self.k = K.read(spec)
-        self.weights = WEIGHTS.read(spec)
-        self.support_split = _split(spec)
-        self.encoder = _encoder(spec, device, offline)
+        self.k = options.k
+        self.weights = options.weights
+        self.support_split = _split(spec, options.support)
+        self.encoder = _encoder(spec, options.encoder, device, offline)
         self.device = device
         self.batch_size: int = self.encoder.batch_size
         self.owner: str = self.encoder.owner
@@ -91,19 +92,17 @@ class KnnModel(Neighbours):
         )
 
 
-def _encoder(spec: ModelSpec, device: str, offline: bool) -> Any:
-    encoder = parse_spec(spec.arguments[0] if spec.arguments else ENCODER.read(spec))
+def _encoder(spec: ModelSpec, given: str, device: str, offline: bool) -> Any:
+    encoder = parse_spec(spec.arguments[0] if spec.arguments else given)
     if "image_encoder" not in find_backend(encoder).capabilities:
         raise SpecError(f"'{spec}': {encoder} does not encode images. Use an encoder, such as knn[timm[resnet50]].")
     return create_model(encoder, device=device, offline=offline)
 
 
-def _split(spec: ModelSpec) -> tuple[str, str]:
-    benchmark, slash, split = SUPPORT.read(spec).partition("/")
+def _split(spec: ModelSpec, support: str) -> tuple[str, str]:
+    benchmark, slash, split = support.partition("/")
     if not (benchmark and slash and split):
-        raise SpecError(
-            f"'{spec}' has support={spec.options['support']}. Expected benchmark/split, such as {SUPPORT.default}."
-        )
+        raise SpecError(f"'{spec}' has support={support}. Expected benchmark/split, such as {DEFAULT_SUPPORT}.")
     return benchmark, split
 
 

@@ -13,7 +13,7 @@ from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 from zipfile import BadZipFile
 
 import numpy as np
@@ -32,10 +32,8 @@ from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.index.sample_keys import NONE, class_finder, location, match_unique_images, read_lines
 from eyechart.errors import ModelError
 from eyechart.inference.store.responses import ReplayedResponses, Response
-from eyechart.models import options
-from eyechart.models.model_option import AnyOption
 from eyechart.models.registry import check_replayed_protocol
-from eyechart.models.replay.answer_file import OPTIONS, answer_path, as_floats, file_identity
+from eyechart.models.replay.answer_file import ReplayOptions, answer_path, as_floats, file_identity
 from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Identity
 from eyechart.protocol.base import Example, Protocol
@@ -48,13 +46,13 @@ REMEDY = "Expected a csv with the columns key and answer, or an .npz with keys a
 class Replay(ReplayedResponses):
     """A file of answers that is used as a model."""
 
-    declared_options: ClassVar[tuple[AnyOption, ...]] = OPTIONS
+    declared_options = ReplayOptions
 
     batch_size = 1
     loads = 0
 
     def __init__(self, spec: ModelSpec, **_: object) -> None:
-        spec.check(arguments=1, options=options.names_of(self.declared_options))
+        ReplayOptions.read(spec)
         check_replayed_protocol(spec)
         self.spec, self.path = spec, answer_path(spec)
         if not self.path.is_file():

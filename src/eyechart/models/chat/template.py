@@ -4,32 +4,40 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+import msgspec
 
 from eyechart.errors import ModelError, SpecError
 from eyechart.files.text_files import plain_text
-from eyechart.models import options
+from eyechart.models.options import ModelOptions, Number, described
 from eyechart.models.spec import ModelSpec
 from eyechart.parsers.thinking import END, START
 
 SWITCHES = ("enable_thinking", "thinking")  # variables by which chat templates turn thinking on and off
 FILES = ("*.jinja", "chat_template.json", "processor_config.json", "tokenizer_config.json")
-THINKING = options.choice(
-    "thinking", "whether the model thinks before it answers", ("on", "off"), shown="what its chat template does"
-)
-THINKING_BUDGET = options.optional_whole_number(
-    "thinking_budget", "most tokens of thinking, after which the answer is forced to begin", "no limit", least=0
-)
-TEMPLATE_KWARGS = options.keywords(
-    "chat_template_kwargs", "a variable of the chat template, as in chat_template_kwargs.enable_thinking=false"
-)
-SYSTEM_PROMPT = options.words(
-    "system_prompt",
-    "system prompt before every request: a text without commas and brackets, or a .txt file",
-    shown="none",
-)
-OPTIONS = (THINKING, THINKING_BUDGET, TEMPLATE_KWARGS, SYSTEM_PROMPT)
 Turns = Sequence[Mapping[str, Any]]
+
+
+class ChatOptions(ModelOptions):
+    """The options of a checkpoint with a chat template."""
+
+    thinking: Annotated[
+        Literal["on", "off"] | None,
+        described("whether the model thinks before it answers", "what its chat template does"),
+    ] = None
+    thinking_budget: Annotated[
+        Number | None,
+        described("most tokens of thinking, after which the answer is forced to begin", "no limit"),
+    ] = None
+    chat_template_kwargs: Annotated[
+        dict[str, Any],
+        described("a variable of the chat template, as in chat_template_kwargs.enable_thinking=false"),
+    ] = msgspec.field(default_factory=dict)
+    system_prompt: Annotated[
+        str,
+        described("system prompt before every request: a text without commas and brackets, or a .txt file", "none"),
+    ] = ""
 
 
 @dataclass(frozen=True)
@@ -42,10 +50,13 @@ class ChatSettings:
     thinking_budget: int | None = None
 
     @classmethod
-    def from_spec(cls, spec: ModelSpec) -> "ChatSettings":
-        """Return the settings in a specification. Raises SpecError for a value that cannot be used."""
+    def from_options(cls, options: ChatOptions, spec: ModelSpec) -> "ChatSettings":
+        """Return the settings in the options of a specification. Raises SpecError for a file that cannot be read."""
         return cls(
-            THINKING.read(spec), TEMPLATE_KWARGS.read(spec), _read_system_prompt(spec), THINKING_BUDGET.read(spec)
+            options.thinking or "",
+            options.chat_template_kwargs,
+            _read_system_prompt(options.system_prompt, spec),
+            options.thinking_budget,
         )
 
     @property
@@ -150,9 +161,8 @@ class ChatTemplate:
         return render
 
 
-def _read_system_prompt(spec: ModelSpec) -> str:
-    """Return the system prompt of a specification, or of the file that it names; "" without one."""
-    text = SYSTEM_PROMPT.read(spec)
+def _read_system_prompt(text: str, spec: ModelSpec) -> str:
+    """Return a system prompt, or that of the file that it names."""
     if not text.endswith(".txt"):
         return text
     path = Path(text).expanduser()

@@ -10,15 +10,14 @@ photographs (among their 1000 names 15 is as good; 100 is overconfident, 5 is ha
 from collections.abc import Sequence
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 from PIL import Image
 
 from eyechart.data.labels.class_names import load_class_names
 from eyechart.errors import SpecError, VocabularyError
-from eyechart.models import options
-from eyechart.models.model_option import AnyOption, ModelOption
+from eyechart.models.options import Count, DtypeOption, ModelOptions, Positive, described
 from eyechart.models.registry import create_model, find_backend
 from eyechart.models.spec import ModelSpec, parse_spec
 from eyechart.models.types import Encoder, Floats, Identity
@@ -26,34 +25,38 @@ from eyechart.models.types import Encoder, Floats, Identity
 EXAMPLES = {"classifier": "timm[resnet50]", "text": "sentence[minilm]"}
 
 
-CLASSIFIER = options.words("classifier", "model that gives the probabilities of classes", "timm[]", "model")
-TEXT = options.words("text", "model that embeds names", "sentence[minilm]", "model")
-TOP = options.whole_number("top", "number of classes whose names are averaged", 10)
-NAMES = options.words("names", "class names of the classifier: mill, openai, kisel, wordnet or a file", "mill")
-SCALE = options.scale("factor of cosines before a softmax", 20.0)
-BATCH_SIZE = options.optional_whole_number(
-    "batch_size", "number of images in one forward pass", "that of the classifier"
-)
+class ConseOptions(ModelOptions):
+    """The options of `conse[…]`."""
+
+    classifier: Annotated[str, described("model that gives the probabilities of classes", type="model")] = "timm[]"
+    text: Annotated[str, described("model that embeds names", type="model")] = "sentence[minilm]"
+    top: Annotated[Count, described("number of classes whose names are averaged")] = 10
+    names: Annotated[str, described("class names of the classifier: mill, openai, kisel, wordnet or a file")] = "mill"
+    scale: Annotated[Positive, described("factor of cosines before a softmax")] = 20.0
+    dtype: DtypeOption = None
+    batch_size: Annotated[Count | None, described("number of images in one forward pass", "that of the classifier")] = (
+        None
+    )
 
 
 class ConSE(Encoder):
     """Encodes images and texts in the space of a sentence encoder; zero-shot prompts are names, as in the paper."""
 
-    declared_options: ClassVar[tuple[AnyOption, ...]] = (CLASSIFIER, TEXT, TOP, NAMES, SCALE, options.DTYPE, BATCH_SIZE)
+    declared_options = ConseOptions
 
     templates = "name"
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        spec.check(arguments=0, options=options.names_of(self.declared_options))
+        options = ConseOptions.read(spec, arguments=0)
         self.spec = spec
-        self.top = TOP.read(spec)
-        self._scale = SCALE.read(spec)
-        self.names = load_class_names(NAMES.read(spec))
+        self.top = options.top
+        self._scale = options.scale
+        self.names = load_class_names(options.names)
         here = {"device": device, "offline": offline}
-        self.classifier = create_model(_part(spec, CLASSIFIER, "classifier"), **here)
-        self.text = create_model(_part(spec, TEXT, "text_encoder"), **here)
+        self.classifier = create_model(_part(spec, "classifier", options.classifier, "classifier"), **here)
+        self.text = create_model(_part(spec, "text", options.text, "text_encoder"), **here)
         self.owner = ",".join(filter(None, (self.classifier.owner, self.text.owner)))
-        self.batch_size = BATCH_SIZE.read(spec) or self.classifier.batch_size
+        self.batch_size = options.batch_size or self.classifier.batch_size
 
     @property
     def logit_scale(self) -> float:
@@ -128,12 +131,12 @@ def convex_combination(logits: Floats, embeddings: Floats, top: int) -> Floats:
     return np.asarray(np.einsum("nt,ntd->nd", shares, embeddings[first]), dtype=np.float32)
 
 
-def _part(spec: ModelSpec, option: ModelOption[str], interface: str) -> ModelSpec:
+def _part(spec: ModelSpec, option: str, value: str, interface: str) -> ModelSpec:
     """Return the specification of one part; a precision given for both applies to a part that names none."""
-    part = parse_spec(option.read(spec))
+    part = parse_spec(value)
     if interface not in find_backend(part).capabilities:
         what = interface.replace("_", " ")
-        raise SpecError(f"'{spec}': {part} is not a {what}. Use one, such as {option.name}={EXAMPLES[option.name]}.")
+        raise SpecError(f"'{spec}': {part} is not a {what}. Use one, such as {option}={EXAMPLES[option]}.")
     if "dtype" in spec.options and "dtype" not in part.options:
         return ModelSpec(part.backend, part.arguments, {**part.options, "dtype": spec.options["dtype"]})
     return part

@@ -8,14 +8,13 @@ published weights come without the temperature of their training. `scale` is wha
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
 from eyechart.errors import ModelError
-from eyechart.models import options
 from eyechart.models.hf import image_text
-from eyechart.models.model_option import AnyOption, ModelOption
+from eyechart.models.options import BatchSize, Positive, described
 from eyechart.models.runtime import text_batches, torch_runtime
 from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Floats, Matcher
@@ -27,14 +26,14 @@ if TYPE_CHECKING:
 SCALES = {"itm": 1.0, "itc": 100.0}
 
 
-HEAD = options.choice("head", "itm reads image and text together, itc compares their features", [*SCALES], "itm")
-SCALE = ModelOption(
-    "scale",
-    "factor of the logits before a softmax",
-    "number above 0",
-    "1, of itc 100",
-    lambda spec: torch_runtime.scale_option(spec, SCALES[HEAD.read(spec)]),
-)
+class Blip2Options(image_text.ImageTextOptions):
+    """The options of `blip2[…]`."""
+
+    batch_size: BatchSize = 32
+    head: Annotated[
+        Literal["itm", "itc"], described("itm reads image and text together, itc compares their features")
+    ] = "itm"
+    scale: Annotated[Positive | None, described("factor of the logits before a softmax", "1, of itc 100")] = None
 
 
 class Blip2Matcher(image_text.HfImageTextModel, Matcher):
@@ -42,12 +41,12 @@ class Blip2Matcher(image_text.HfImageTextModel, Matcher):
 
     backend = "blip2"
     class_name = "Blip2ForImageTextRetrieval"
-    batch_size_option = options.batch_size(32)
-    declared_options: ClassVar[tuple[AnyOption, ...]] = (options.DTYPE, batch_size_option, HEAD, SCALE)
+    declared_options = Blip2Options
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
         super().__init__(spec, device=device, offline=offline)
-        self.head, self.scale = HEAD.read(spec), SCALE.read(spec)
+        options = Blip2Options.read(spec)
+        self.head, self.scale = options.head, options.scale or SCALES[options.head]
         self._heard: tuple[tuple[str, ...], Floats] = ((), np.empty((0, 0), np.float32))
 
     @cached_property

@@ -5,14 +5,13 @@ Answers are the likeliest ones, whatever generation_config.json asks for: no sam
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.errors import ModelError, RequestError
-from eyechart.models import options
-from eyechart.models.chat import conversation, template
+from eyechart.models.chat import conversation
 from eyechart.models.chat.template import ChatSettings
 from eyechart.models.choices.trie import Ints, Trie, check_choices
 from eyechart.models.hf import loading, trie_pass, trie_scoring
@@ -20,7 +19,6 @@ from eyechart.models.hf.batches import Prompt
 from eyechart.models.hf.decoding import LogitsProcessor, ReadPrompts, ThinkingBudget, continue_prompts
 from eyechart.models.hf.preparation import PromptPreparer, Window
 from eyechart.models.hf.prompt_reader import PromptReader
-from eyechart.models.model_option import AnyOption
 from eyechart.models.runtime import torch_runtime
 from eyechart.models.runtime.batch_backoff import BatchBackoff, Failure
 from eyechart.models.runtime.phases import phase
@@ -34,29 +32,21 @@ MAX_LOGITS = (2**29, 2**26)  # as many logits in one pass on an accelerator and 
 LIBRARIES = ("transformers", "tokenizers", "torch", "torchvision", "pillow")
 
 
-BATCH_SIZE = options.batch_size(16)
-
-
 class HfGenerator(Scorer):
     """Generates answers with transformers."""
 
-    declared_options: ClassVar[tuple[AnyOption, ...]] = (
-        options.DTYPE,
-        BATCH_SIZE,
-        *template.OPTIONS,
-        *loading.OPTIONS,
-    )
+    declared_options = loading.HfOptions
     chat_settings = conversation.DEFAULT
     load_settings = loading.LoadSettings(ModelSpec("hf"))
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        spec.check(arguments=1, options=options.names_of(self.declared_options))
+        options = loading.HfOptions.read(spec)
         conversation.check_has_name(spec)
         self.spec, self.device, self.offline = spec, device, offline
-        self.batch_size = BATCH_SIZE.read(spec)
-        self.dtype = torch_runtime.dtype_option(spec, device)
-        self.chat_settings = ChatSettings.from_spec(spec)
-        self.load_settings = loading.LoadSettings.from_spec(spec, offline=offline)
+        self.batch_size = options.batch_size
+        self.dtype = options.dtype or torch_runtime.native_dtype(device)
+        self.chat_settings = ChatSettings.from_options(options, spec)
+        self.load_settings = loading.LoadSettings.from_options(options, spec, offline=offline)
         self.loads = 0
 
     @cached_property

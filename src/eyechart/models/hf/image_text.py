@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from PIL import Image
 
 from eyechart.errors import SpecError
-from eyechart.models import options
-from eyechart.models.model_option import AnyOption, ModelOption
+from eyechart.models.options import BatchSize, DtypeOption, ModelOptions
 from eyechart.models.runtime import torch_runtime
 from eyechart.models.runtime.phases import phase
 from eyechart.models.spec import ModelSpec
@@ -21,20 +20,26 @@ if TYPE_CHECKING:
 LIBRARIES = ("transformers", "tokenizers", "torch", "pillow")
 
 
+class ImageTextOptions(ModelOptions):
+    """The options of a folder that is read by transformers."""
+
+    dtype: DtypeOption = None
+    batch_size: BatchSize = 64
+
+
 class HfImageTextModel:
     """A folder with weights, tokenizer and image processor; a subclass names the class of the weights."""
 
     backend: ClassVar[str]
-    batch_size_option: ClassVar[ModelOption[int]] = options.batch_size(64)
-    declared_options: ClassVar[tuple[AnyOption, ...]] = (options.DTYPE, batch_size_option)
+    declared_options: ClassVar[type[ModelOptions]] = ImageTextOptions
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        spec.check(arguments=1, options=options.names_of(self.declared_options))
+        options: Any = self.declared_options.read(spec)
         if not spec.arguments:
             raise SpecError(f"'{spec}' names no model. Expected {self.backend}[PATH] or {self.backend}[owner/name].")
         self.spec, self.device, self.offline = spec, device, offline
-        self.batch_size = self.batch_size_option.read(spec)
-        self.dtype = torch_runtime.dtype_option(spec, device)
+        self.batch_size = options.batch_size
+        self.dtype = options.dtype or torch_runtime.native_dtype(device)
         self.loads = 0
 
     @cached_property

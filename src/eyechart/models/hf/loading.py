@@ -5,17 +5,19 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+import msgspec
 
 from eyechart.errors import ModelError
 from eyechart.messages.install_commands import install_command, install_package_command
-from eyechart.models import options
+from eyechart.models.chat.template import ChatOptions
+from eyechart.models.options import BatchSize, Count, DtypeOption, described
 from eyechart.models.runtime import torch_runtime
 from eyechart.models.spec import ModelSpec
 from eyechart.models.weights import hub_files, weight_source
 
 EXACT_ATTENTION = ("", "eager", "sdpa")  # the implementations that take a mask of any form
-QUANTIZATIONS = ("bitsandbytes_8bit", "bitsandbytes_4bit", "torchao_int8", "torchao_int4", "torchao_float8")
 WITHOUT_SDPA = {  # parts of a family that sdpa reads as if each patch saw only those before it
     "phi4_multimodal": {"vision_config": "eager"},
 }
@@ -24,42 +26,54 @@ TORCHAO = {
     "torchao_int4": "Int4WeightOnlyConfig",
     "torchao_float8": "Float8WeightOnlyConfig",
 }
-ATTENTION = options.choice(
-    "attn_implementation",
-    "implementation of attention in transformers",
-    ("eager", "sdpa", "flash_attention_2", "flash_attention_3", "flex_attention"),
-    shown="what transformers takes for the model",
-)
-DEVICE_MAP = options.choice(
-    "device_map",
-    "how layers are spread over all GPUs of the machine, and the memory of the processor",
-    ("auto", "balanced", "balanced_low_0", "sequential"),
-    shown="one device",
-)
-QUANTIZATION = options.choice(
-    "quantization", "quantisation of the weights while they are loaded", QUANTIZATIONS, shown="none"
-)
-ADAPTER = options.words(
-    "adapter", "LoRA or other adapter of PEFT, which is merged", type="folder or owner/name", shown="none"
-)
-TRUST_REMOTE_CODE = options.flag("trust_remote_code", "true runs the Python code that comes with the model", False)
-COMPILE = options.choice(
-    "compile", "backend of torch.compile that compiles the model", ("inductor", "aot_eager", "eager"), shown="none"
-)
-OWN = "the processor's"
-MIN_PIXELS = options.optional_whole_number("min_pixels", "smaller images are enlarged to so many pixels", OWN)
-MAX_PIXELS = options.optional_whole_number("max_pixels", "larger images are reduced to so many pixels", OWN)
-PROCESSOR_KWARGS = options.keywords(
-    "mm_processor_kwargs", "a setting of the image processor, as in mm_processor_kwargs.do_resize=false"
-)
-PROCESSOR_OPTIONS = (MIN_PIXELS, MAX_PIXELS, PROCESSOR_KWARGS)
-OPTIONS = (ATTENTION, DEVICE_MAP, QUANTIZATION, ADAPTER, COMPILE, TRUST_REMOTE_CODE, *PROCESSOR_OPTIONS)
+Quantization = Literal["bitsandbytes_8bit", "bitsandbytes_4bit", "torchao_int8", "torchao_int4", "torchao_float8"]
 
 
-def read_processor_kwargs(spec: ModelSpec) -> dict[str, Any]:
-    """Return the settings of the image processor in a specification."""
-    pixels = {"min_pixels": MIN_PIXELS.read(spec), "max_pixels": MAX_PIXELS.read(spec)}
-    return {name: value for name, value in pixels.items() if value is not None} | PROCESSOR_KWARGS.read(spec)
+class ProcessorOptions(ChatOptions):
+    """The options of a checkpoint with a chat template and an image processor."""
+
+    trust_remote_code: Annotated[bool, described("true runs the Python code that comes with the model")] = False
+    min_pixels: Annotated[
+        Count | None, described("smaller images are enlarged to so many pixels", "the processor's")
+    ] = None
+    max_pixels: Annotated[Count | None, described("larger images are reduced to so many pixels", "the processor's")] = (
+        None
+    )
+    mm_processor_kwargs: Annotated[
+        dict[str, Any],
+        described("a setting of the image processor, as in mm_processor_kwargs.do_resize=false"),
+    ] = msgspec.field(default_factory=dict)
+
+    @property
+    def processor_kwargs(self) -> dict[str, Any]:
+        """The settings of the image processor."""
+        pixels = {"min_pixels": self.min_pixels, "max_pixels": self.max_pixels}
+        return {name: value for name, value in pixels.items() if value is not None} | self.mm_processor_kwargs
+
+
+class HfOptions(ProcessorOptions):
+    """The options of `hf[…]`."""
+
+    dtype: DtypeOption = None
+    batch_size: BatchSize = 16
+    attn_implementation: Annotated[
+        Literal["eager", "sdpa", "flash_attention_2", "flash_attention_3", "flex_attention"] | None,
+        described("implementation of attention in transformers", "what transformers takes for the model"),
+    ] = None
+    device_map: Annotated[
+        Literal["auto", "balanced", "balanced_low_0", "sequential"] | None,
+        described("how layers are spread over all GPUs of the machine, and the memory of the processor", "one device"),
+    ] = None
+    quantization: Annotated[
+        Quantization | None, described("quantisation of the weights while they are loaded", "none")
+    ] = None
+    adapter: Annotated[
+        str, described("LoRA or other adapter of PEFT, which is merged", "none", "folder or owner/name")
+    ] = ""
+    compile: Annotated[
+        Literal["inductor", "aot_eager", "eager"] | None,
+        described("backend of torch.compile that compiles the model", "none"),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -77,21 +91,21 @@ class LoadSettings:
     processor_kwargs: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def from_spec(cls, spec: ModelSpec, *, offline: bool) -> "LoadSettings":
-        """Return the settings in a specification.
+    def from_options(cls, options: HfOptions, spec: ModelSpec, *, offline: bool) -> "LoadSettings":
+        """Return the settings in the options of a specification.
 
-        Raises SpecError for a value that cannot be used, and ModelError for a package that is not installed.
+        Raises ModelError for a package that is not installed.
         """
         settings = cls(
             spec,
             offline,
-            ATTENTION.read(spec),
-            DEVICE_MAP.read(spec),
-            QUANTIZATION.read(spec),
-            ADAPTER.read(spec),
-            COMPILE.read(spec),
-            TRUST_REMOTE_CODE.read(spec),
-            read_processor_kwargs(spec),
+            options.attn_implementation or "",
+            options.device_map or "",
+            options.quantization or "",
+            options.adapter,
+            options.compile or "",
+            options.trust_remote_code,
+            options.processor_kwargs,
         )
         settings.check_packages()
         return settings

@@ -7,13 +7,12 @@ file of weights does not say it, so that the name decides.
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 from PIL import Image
 
-from eyechart.models import options
-from eyechart.models.model_option import AnyOption
 from eyechart.models.open_clip import files as open_clip_files
+from eyechart.models.options import BatchSize, DtypeOption, ModelOptions, described
 from eyechart.models.runtime import text_batches, torch_runtime
 from eyechart.models.runtime.phases import phase
 from eyechart.models.runtime.pixels import PixelTransform
@@ -26,8 +25,12 @@ if TYPE_CHECKING:
     import torch
 
 
-PRETRAINED = options.words("pretrained", "weights: a tag of open_clip, or a file")
-BATCH_SIZE = options.batch_size(64)
+class OpenClipOptions(ModelOptions):
+    """The options of `open_clip[…]`."""
+
+    pretrained: Annotated[str, described("weights: a tag of open_clip, or a file")] = ""
+    dtype: DtypeOption = None
+    batch_size: BatchSize = 64
 
 
 class TextTower:
@@ -114,16 +117,16 @@ def _as_module(model: Any) -> Any:
 class OpenClipEncoder(Encoder):
     """Encodes images and texts in one space; published prompts are 80 templates per class, 7 for the packaged model."""
 
-    declared_options: ClassVar[tuple[AnyOption, ...]] = (PRETRAINED, options.DTYPE, BATCH_SIZE)
+    declared_options = OpenClipOptions
 
     templates = "80"
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        spec.check(arguments=1, options=options.names_of(self.declared_options))
+        options = OpenClipOptions.read(spec)
         repair()
         self.spec, self.device, self.offline = spec, device, offline
-        self.batch_size = BATCH_SIZE.read(spec)
-        self.dtype = torch_runtime.dtype_option(spec, device)
+        self.batch_size = options.batch_size
+        self.dtype = options.dtype or torch_runtime.native_dtype(device)
         self.loads = 0
         if open_clip_files.packaged_checkpoint(spec):
             self.templates = open_clip_files.PACKAGED_TEMPLATES

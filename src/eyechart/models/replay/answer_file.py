@@ -3,24 +3,29 @@
 from collections.abc import Mapping
 from hashlib import file_digest
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.models import options
+from eyechart.models.options import ModelOptions, described
 from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Identity
 
-OPTIONS = (
-    options.words("path", "file of the answers, also as the first argument", type="path"),
-    options.words("name", "name of the file in identities", shown="that of the file"),
-    options.words(
-        "of",
-        "protocol of the answers: closed_world, open_world, mcq, existence, free_form or species",
-        type="protocol",
-        shown="none: the answers are class indices or names",
-    ),
-)
+
+class ReplayOptions(ModelOptions):
+    """The options of `replay[…]`."""
+
+    path: Annotated[str, described("file of the answers, also as the first argument", type="path")] = ""
+    name: Annotated[str, described("name of the file in identities", "that of the file")] = ""
+    of: Annotated[
+        str,
+        described(
+            "protocol of the answers: closed_world, open_world, mcq, existence, free_form or species",
+            "none: the answers are class indices or names",
+            "protocol",
+        ),
+    ] = ""
 
 
 def answer_path(spec: ModelSpec) -> Path:

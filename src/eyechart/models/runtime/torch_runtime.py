@@ -1,8 +1,7 @@
-"""Device, precision and numeric options of backends on torch."""
+"""Device and precision of backends on torch."""
 
 import ctypes
 import gc
-import json
 import os
 import platform
 import sys
@@ -14,122 +13,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eyechart.errors import SpecError
-from eyechart.messages.suggestions import did_you_mean
-from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     import torch
 
 ALLOCATION = {-1: 2**29, -3: 2**29}  # glibc's M_TRIM_THRESHOLD and M_MMAP_THRESHOLD, in bytes
-DTYPES = ("float32", "bfloat16", "float16")
 
 
-def dtype_option(spec: ModelSpec, device: str) -> str:
-    """Return the option `dtype`; by default bfloat16 on a CUDA device that supports it, else float32."""
-    dtype = spec.options.get("dtype") or _native(device)
-    if dtype not in DTYPES:
-        raise SpecError(f"'{spec}' asks for dtype={dtype}. Expected one of {', '.join(DTYPES)}.")
-    return dtype
-
-
-def _native(device: str) -> str:
+def native_dtype(device: str) -> str:
+    """Return bfloat16 on a CUDA device that supports it, else float32."""
     import torch
 
     return "bfloat16" if device.startswith("cuda") and torch.cuda.is_bf16_supported() else "float32"
-
-
-def integer_option(spec: ModelSpec, option: str, default: int, least: int = 1) -> int:
-    """Return an option that is a whole number."""
-    text = spec.options.get(option, str(default))
-    if not text.isascii() or not text.isdigit() or int(text) < least:
-        raise SpecError(f"'{spec}' has {option}={text}. Expected a whole number of at least {least}.")
-    return int(text)
-
-
-def fraction_option(spec: ModelSpec, option: str, default: float) -> float:
-    """Return an option that is a number above 0 and at most 1."""
-    text = spec.options.get(option, str(default))
-    try:
-        if 0 < (value := float(text)) <= 1:
-            return value
-    except ValueError:
-        pass
-    raise SpecError(f"'{spec}' has {option}={text}. Expected a number above 0 and at most 1.")
-
-
-def scale_option(spec: ModelSpec, default: float) -> float:
-    """Return the option `scale`, the positive factor of cosines or logits before a softmax."""
-    text = spec.options.get("scale", str(default))
-    try:
-        if 0 < (value := float(text)) < float("inf"):
-            return value
-    except ValueError:
-        pass
-    raise SpecError(f"'{spec}' has scale={text}. Expected a number above 0.")
-
-
-def amount_option(spec: ModelSpec, option: str, default: float | None = None) -> float | None:
-    """Return an option that is a number of at least 0; None without it and without a default."""
-    if option not in spec.options:
-        return default
-    text = spec.options[option]
-    try:
-        if 0 <= (value := float(text)) < float("inf"):
-            return value
-    except ValueError:
-        pass
-    raise SpecError(f"'{spec}' has {option}={text}. Expected a number of at least 0.")
-
-
-def flag_option(spec: ModelSpec, option: str, default: bool) -> bool:
-    """Return an option that is true or false."""
-    text = spec.options.get(option, str(default).lower())
-    if text not in ("true", "false"):
-        raise SpecError(f"'{spec}' has {option}={text}. Expected true or false.")
-    return text == "true"
-
-
-def choice_option(spec: ModelSpec, option: str, choices: "Sequence[str]") -> str:
-    """Return an option that is one of some words, "" without it."""
-    text = spec.options.get(option, "")
-    if text and text not in choices:
-        raise SpecError(f"'{spec}' has {option}={text}. Expected {' or '.join(choices)}{did_you_mean(text, choices)}")
-    return text
-
-
-def keyword_options(spec: ModelSpec, option: str) -> dict[str, Any]:
-    """Return the options NAME.KEY=VALUE as a mapping; a value is read as JSON where it is, else as text.
-
-    >>> from eyechart.models.spec import parse_spec
-    >>> keyword_options(parse_spec("hf[x,chat_template_kwargs.size.height=32,chat_template_kwargs.a=b]"),
-    ...     "chat_template_kwargs")
-    {'size': {'height': 32}, 'a': 'b'}
-    """
-    keywords: dict[str, Any] = {}
-    for name, text in spec.options.items():
-        first, *keys = name.split(".")
-        if first != option or not keys:
-            continue
-        level = keywords
-        for key in keys[:-1]:
-            level = level.setdefault(key, {})
-            if not isinstance(level, dict):
-                raise SpecError(f"'{spec}' gives {name} both a value and parts. Leave out one of them.")
-        if keys[-1] in level:
-            raise SpecError(f"'{spec}' gives {name} both a value and parts. Leave out one of them.")
-        level[keys[-1]] = _json_or_text(text)
-    return keywords
-
-
-def _json_or_text(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
 
 
 @contextmanager

@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any
 
 from eyechart.errors import ModelError, SpecError
 from eyechart.messages.suggestions import did_you_mean
-from eyechart.models import options
-from eyechart.models.model_option import AnyOption
+from eyechart.models.options import BatchSize, DtypeOption, ModelOptions, described
 from eyechart.models.runtime import text_batches, torch_runtime
 from eyechart.models.runtime.phases import phase
 from eyechart.models.runtime.torchvision_repair import repair
@@ -115,23 +114,27 @@ def _text(spec: ModelSpec, path: Path) -> str:
         raise SpecError(f"'{spec}': the prompt file {path} cannot be read ({error}). Check the path.") from error
 
 
-PROMPT = options.words(
-    "prompt", "prefix of every text: a prompt of the model by name, none, or a .txt file", shown="the model's"
-)
-BATCH_SIZE = options.batch_size(1024)
+class SentenceOptions(ModelOptions):
+    """The options of `sentence[…]`."""
+
+    prompt: Annotated[
+        str, described("prefix of every text: a prompt of the model by name, none, or a .txt file", "the model's")
+    ] = ""
+    dtype: DtypeOption = None
+    batch_size: BatchSize = 1024
 
 
 class SentenceEncoder(TextEncoder):
     """Encodes texts as vectors, of unit length if the model normalises them."""
 
-    declared_options: ClassVar[tuple[AnyOption, ...]] = (PROMPT, options.DTYPE, BATCH_SIZE)
+    declared_options = SentenceOptions
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        spec.check(arguments=1, options=options.names_of(self.declared_options))
+        options = SentenceOptions.read(spec)
         self.spec, self.device, self.offline = spec, device, offline
         self.where = spec.arguments[0] if spec.arguments else PACKAGED
-        self.batch_size = BATCH_SIZE.read(spec)
-        self.dtype = torch_runtime.dtype_option(spec, device)
+        self.batch_size = options.batch_size
+        self.dtype = options.dtype or torch_runtime.native_dtype(device)
         self.loads = 0
 
     @cached_property

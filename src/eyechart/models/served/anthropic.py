@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 import msgspec
 
-from eyechart.models.model_option import AnyOption
+from eyechart.models.options import described
 from eyechart.models.served import faults
 from eyechart.models.served.api import (
     Completion,
@@ -23,38 +23,50 @@ from eyechart.models.served.half_price import BatchApi
 from eyechart.models.served.image_parts import encode_base64
 from eyechart.models.served.options import (
     EFFORT_HELP,
+    BaseUrl,
+    BatchedOptions,
+    KeyEnv,
     Provider,
     ServedOptions,
-    choice_option,
-    sampling_option,
+    Temperature,
+    given_settings,
 )
-from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Answer, Request, Usage
 
-EFFORTS = ("low", "medium", "high", "xhigh", "max")
 FINISHED = frozenset({"end_turn", "stop_sequence"})
 CUT = frozenset({"max_tokens", "model_context_window_exceeded"})
+
+
+PROVIDER = Provider("anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY", "anthropic")
+
+
+class AnthropicOptions(BatchedOptions):
+    """The options of `anthropic[…]`."""
+
+    base_url: BaseUrl = PROVIDER.base_url
+    key_env: KeyEnv = PROVIDER.key_env
+    temperature: Annotated[
+        Temperature, described("temperature that is sent to the server, or none; newer models take none")
+    ] = "none"
+    thinking: Annotated[
+        Literal["adaptive", "disabled"] | None,
+        described("whether the model thinks: adaptive or disabled", "the server decides"),
+    ] = None
+    effort: Annotated[
+        Literal["low", "medium", "high", "xhigh", "max"] | None, described(EFFORT_HELP, "the server decides")
+    ] = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The options that change an answer."""
+        return given_settings(temperature=self.temperature, thinking=self.thinking, effort=self.effort)
 
 
 class AnthropicGenerator(ServedGenerator):
     """Generates answers on a server with the Messages API of Anthropic."""
 
-    provider = Provider("anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY", "anthropic")
-    declared_options: ClassVar[tuple[AnyOption, ...]] = provider.declare_options(
-        {
-            "temperature": "temperature that is sent to the server, or none; newer models take none (default: none)",
-            "thinking": "whether the model thinks: adaptive or disabled (default: the server decides)",
-            "effort": EFFORT_HELP.format(", ".join(EFFORTS)),
-        }
-    )
-
-    @classmethod
-    def parse_settings(cls, spec: ModelSpec) -> Mapping[str, Any]:
-        """Return the options that change an answer."""
-        thinking = choice_option(spec, "thinking", ("adaptive", "disabled"))
-        effort = choice_option(spec, "effort", EFFORTS)
-        chosen = {"thinking": thinking, "effort": effort}
-        return sampling_option(spec, "temperature", None) | {name: word for name, word in chosen.items() if word}
+    provider = PROVIDER
+    declared_options = AnthropicOptions
 
     @property
     def thinks(self) -> bool:

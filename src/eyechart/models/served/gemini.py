@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, Literal
 
-from eyechart.models.model_option import AnyOption
+from eyechart.models.options import described
 from eyechart.models.served import faults
 from eyechart.models.served.api import Api, Completion, decode_object, error_in_body, iterate_parts, require_list
 from eyechart.models.served.content import get_count, get_list, get_object, get_text, read_content
@@ -12,41 +12,48 @@ from eyechart.models.served.generator import ServedGenerator
 from eyechart.models.served.image_parts import encode_image
 from eyechart.models.served.options import (
     EFFORT_HELP,
+    BaseUrl,
+    CommonOptions,
+    KeyEnv,
     Provider,
+    Seed,
     ServedOptions,
-    choice_option,
-    sampling_option,
-    seed_option,
+    Temperature,
+    given_settings,
 )
-from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Answer, Request, Usage
 
-EFFORTS = ("minimal", "low", "medium", "high", "xhigh")
 FILTERED = frozenset(
     {"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR", "JAILBREAK"}
     | {"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION"}
 )
 
 
+PROVIDER = Provider("gemini", "https://generativelanguage.googleapis.com", "GEMINI_API_KEY", "google.genai")
+
+
+class GeminiOptions(CommonOptions):
+    """The options of `gemini[…]`."""
+
+    base_url: BaseUrl = PROVIDER.base_url
+    key_env: KeyEnv = PROVIDER.key_env
+    temperature: Annotated[Temperature, described("temperature that is sent to the server, or none")] = 0
+    seed: Seed = 42
+    effort: Annotated[
+        Literal["minimal", "low", "medium", "high", "xhigh"] | None, described(EFFORT_HELP, "the server decides")
+    ] = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The options that change an answer."""
+        return given_settings(temperature=self.temperature, seed=self.seed, effort=self.effort)
+
+
 class GeminiGenerator(ServedGenerator):
     """Generates answers on a server with the API of Gemini."""
 
-    provider = Provider(
-        "gemini", "https://generativelanguage.googleapis.com", "GEMINI_API_KEY", "google.genai", has_batches=False
-    )
-    declared_options: ClassVar[tuple[AnyOption, ...]] = provider.declare_options(
-        {
-            "temperature": "temperature that is sent to the server, or none (default: 0)",
-            "seed": "seed that is sent to the server, or none (default: 42)",
-            "effort": EFFORT_HELP.format(", ".join(EFFORTS)),
-        }
-    )
-
-    @classmethod
-    def parse_settings(cls, spec: ModelSpec) -> Mapping[str, Any]:
-        """Return the options that change an answer."""
-        effort = choice_option(spec, "effort", EFFORTS)
-        return sampling_option(spec, "temperature", 0) | seed_option(spec) | ({"effort": effort} if effort else {})
+    provider = PROVIDER
+    declared_options = GeminiOptions
 
     @property
     def thinks(self) -> bool:

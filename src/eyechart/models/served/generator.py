@@ -29,23 +29,20 @@ class ServedGenerator(Generator):
     """Generates answers on a server."""
 
     provider: ClassVar[options.Provider]
+    declared_options: ClassVar[type[options.CommonOptions]]
 
     structured = True
     loads = 0
 
     def __init__(self, spec: ModelSpec, *, offline: bool = False, **_: object) -> None:
         options.check_options(spec, self.provider, names_of(self.declared_options))
-        self.options = options.parse_options(spec, self.provider, self.parse_settings(spec))
+        given = self.declared_options.read(spec)
+        self.options = options.parse_options(spec, given, self.provider)
         if _is_missing(self.provider.package):  # its import takes a second, so not before the first question
             raise ModuleNotFoundError(f"No module named '{self.provider.package}'", name=self.provider.package)
         self.spec, self.offline = spec, offline
         self.batch_size = self.options.concurrency
         self._gate = RequestLimiter(self.options.concurrency, self.options.budget)
-
-    @classmethod
-    @abstractmethod
-    def parse_settings(cls, spec: ModelSpec) -> Mapping[str, Any]:
-        """Return the options that change an answer, as the API of the backend reads them."""
 
     @abstractmethod
     def create_api(self) -> Api:

@@ -2,57 +2,76 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, Literal
 
 from eyechart.errors import SpecError
-from eyechart.models.model_option import AnyOption
-from eyechart.models.runtime import torch_runtime
+from eyechart.models.options import described
 from eyechart.models.served import faults
 from eyechart.models.served.api import Api, Completion, decode_object, error_in_body, iterate_parts, require_list
 from eyechart.models.served.content import flatten, get_list, get_object, get_text, get_usage, read_content
 from eyechart.models.served.generator import ServedGenerator
 from eyechart.models.served.image_parts import data_url
 from eyechart.models.served.openai_chat import ChatCompletions, OpenAiClient, named_schema
-from eyechart.models.served.options import EFFORT_HELP, Provider, choice_option, seed_option
+from eyechart.models.served.options import (
+    EFFORT_HELP,
+    BaseUrl,
+    BatchedOptions,
+    KeyEnv,
+    Provider,
+    Seed,
+    given_settings,
+)
 from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Answer, Request
 
-EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
-
 LEAST_TOKENS = 16  # that the API accepts as a limit
+PROVIDER = Provider(
+    "openai", "https://api.openai.com/v1", "OPENAI_API_KEY", "openai", example="http://localhost:8000/v1"
+)
+
+
+class OpenAiOptions(BatchedOptions):
+    """The options of `openai[…]`."""
+
+    base_url: BaseUrl = PROVIDER.base_url
+    key_env: KeyEnv = PROVIDER.key_env
+    api: Annotated[
+        Literal["chat", "responses"],
+        described("chat (Chat Completions) or responses (the Responses API, which takes no seed)"),
+    ] = "chat"
+    seed: Seed = 42
+    reasoning: Annotated[bool, described("true for models that take no temperature and count reasoning as answer")] = (
+        False
+    )
+    effort: Annotated[
+        Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None,
+        described(f"{EFFORT_HELP}; only with reasoning=true", "the server decides"),
+    ] = None
+
+    def check(self, spec: ModelSpec) -> None:
+        """Refuse an effort of a model that does not reason."""
+        if self.effort and not self.reasoning:
+            raise SpecError(f"'{spec}' has effort={self.effort}, which only reasoning models take. Add reasoning=true.")
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The options that change an answer: greedy sampling, unless the model reasons."""
+        sampling = {} if self.reasoning else {"temperature": 0, **given_settings(seed=self.seed)}
+        if self.api == "responses":
+            sampling.pop("seed", None)
+        return {
+            "reasoning": self.reasoning,
+            **sampling,
+            **({"effort": self.effort} if self.effort else {}),
+            **({"api": self.api} if self.api == "responses" else {}),
+        }
 
 
 class OpenAiGenerator(ServedGenerator):
     """Generates answers on a server with an API of OpenAI."""
 
-    provider = Provider(
-        "openai", "https://api.openai.com/v1", "OPENAI_API_KEY", "openai", example="http://localhost:8000/v1"
-    )
-    declared_options: ClassVar[tuple[AnyOption, ...]] = provider.declare_options(
-        {
-            "api": "chat (Chat Completions) or responses (the Responses API, which takes no seed) (default: chat)",
-            "seed": "seed that is sent to the server, or none (default: 42)",
-            "reasoning": "true for models that take no temperature and count reasoning as answer (default: false)",
-            "effort": EFFORT_HELP.format(", ".join(EFFORTS)) + "; only with reasoning=true",
-        }
-    )
-
-    @classmethod
-    def parse_settings(cls, spec: ModelSpec) -> Mapping[str, Any]:
-        """Return the options that change an answer: greedy sampling, unless the model reasons."""
-        reasoning, effort = torch_runtime.flag_option(spec, "reasoning", False), choice_option(spec, "effort", EFFORTS)
-        api = choice_option(spec, "api", ("chat", "responses"))
-        if effort and not reasoning:
-            raise SpecError(f"'{spec}' has effort={effort}, which only reasoning models take. Add reasoning=true.")
-        sampling = {} if reasoning else {"temperature": 0, **seed_option(spec)}
-        if api == "responses":
-            sampling.pop("seed", None)
-        return {
-            "reasoning": reasoning,
-            **sampling,
-            **({"effort": effort} if effort else {}),
-            **({"api": api} if api == "responses" else {}),
-        }
+    provider = PROVIDER
+    declared_options = OpenAiOptions
 
     @property
     def thinks(self) -> bool:

