@@ -23,7 +23,7 @@ from eyechart.models.exported.preprocessing import Preprocessing, from_open_clip
 from eyechart.models.exported.preprocessing_sources import find_preprocessing
 from eyechart.models.runtime import torch_runtime
 from eyechart.models.runtime.device import count_processors
-from eyechart.models.runtime.tracing import span
+from eyechart.models.runtime.phases import phase
 from eyechart.models.spec import ModelSpec, parse_spec
 from eyechart.models.types import Classifier, Floats, Head, Identity
 from eyechart.models.weights import weight_source
@@ -194,7 +194,7 @@ class ExportedClassifier(Classifier):
 
     def _load(self) -> None:
         if not self.loads:
-            with span("load", model=str(self.spec)):
+            with phase("load"):
                 _ = self._scores
             self.loads += 1
 
