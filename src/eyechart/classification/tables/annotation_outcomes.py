@@ -56,12 +56,7 @@ class _SheetPage(Page):
     answer_files: tuple[AnswerFile, ...]
 
 
-def _sheet_pages(runs: Runs, labels: str | None) -> list[Page]:
-    """Return a page for each source of sheets with answers."""
-    return [create_page(source, answer_files, runs) for source, answer_files in read_answers(runs, labels)]
-
-
-def create_page(source: SheetSource, answer_files: Sequence[AnswerFile], runs: Runs) -> _SheetPage:
+def _create_page(source: SheetSource, answer_files: Sequence[AnswerFile], runs: Runs) -> _SheetPage:
     """Return the page of one source; its rows are named by their cells."""
     group = _find_group(source, answer_files, runs)
     case = next(case for case in group.cases if case.record.case == source.case)
@@ -72,40 +67,36 @@ def create_page(source: SheetSource, answer_files: Sequence[AnswerFile], runs: R
     )  # fmt: skip
 
 
-def read_answers(runs: Runs, labels: str | None) -> list[tuple[SheetSource, list[AnswerFile]]]:
+def _read_answers(runs: Runs, labels: str | None) -> list[tuple[SheetSource, list[AnswerFile]]]:
     """Return the answer files by source, of all label sets or only the named one."""
     folders = [report_folder(folder) for folder, _ in runs.sessions]
     answer_files = [read_answer_file(path, folders) for path in runs.annotations]
-    selected = [(source, files) for source, files in by_source(answer_files).items() if labels in (None, source.labels)]
+    selected = [
+        (source, files) for source, files in _by_source(answer_files).items() if labels in (None, source.labels)
+    ]
     if answer_files and not selected:
         known = ", ".join(dict.fromkeys(file.key.source.labels for file in answer_files))
         raise ReportError(f"--labels is '{labels}', and the answers are about {known}. Leave it out, or name that.")
     return selected
 
 
-def by_source(answer_files: Sequence[AnswerFile]) -> dict[SheetSource, list[AnswerFile]]:
+def _by_source(answer_files: Sequence[AnswerFile]) -> dict[SheetSource, list[AnswerFile]]:
     """Group answer files by source; raise ReportError if two files answer the same image."""
-    by_source_: dict[SheetSource, list[AnswerFile]] = {}
+
+    def answered_keys(file: AnswerFile) -> set[str]:
+        return {file.key.items[index].key for index in file.choices}
+
+    known: dict[SheetSource, list[AnswerFile]] = {}
     for file in answer_files:
-        files = by_source_.setdefault(file.key.source, [])
+        files = known.setdefault(file.key.source, [])
         for other in files:
-            if twice := {*_answered_keys(other)} & {*_answered_keys(file)}:
+            if twice := answered_keys(other) & answered_keys(file):
                 raise ReportError(
                     f"{other.path} and {file.path} both answer the image {min(twice)}, of {len(twice)} in common. "
                     "Give one of them, or make a table of each."
                 )
         files.append(file)
-    return by_source_
-
-
-def _answered_keys(file: AnswerFile) -> Iterator[str]:
-    """Yield the keys of the images with an answer."""
-    return (file.key.items[index].key for index in file.choices)
-
-
-def _answered_items(answer_files: Sequence[AnswerFile]) -> list[tuple[Item, AnnotatorChoice]]:
-    """Return every answered image with what the annotator chose."""
-    return [(file.key.items[index], choice) for file in answer_files for index, choice in file.choices.items()]
+    return known
 
 
 def _find_group(source: SheetSource, answer_files: Sequence[AnswerFile], runs: Runs) -> ComparableCases:
@@ -131,7 +122,8 @@ def outcome_cells(page: Page) -> pd.DataFrame:
     """Return the outcomes of a page of a sheet."""
     if not isinstance(page, _SheetPage):
         raise TypeError(f"The page {page.title} has no answers of annotators.")
-    return count_outcomes(page.source.counts, _answered_items(page.answer_files))
+    answered = [(file.key.items[index], choice) for file in page.answer_files for index, choice in file.choices.items()]
+    return count_outcomes(page.source.counts, answered)
 
 
 def count_outcomes(
@@ -194,7 +186,9 @@ ANNOTATION_OUTCOMES = TableDefinition(
     alias="F7",
     source=PAPER,
     summary="How often annotators preferred the class of the model, the label, both or neither, on disputed images.",
-    pages=_sheet_pages,
+    pages=lambda runs, labels: [
+        _create_page(source, answer_files, runs) for source, answer_files in _read_answers(runs, labels)
+    ],
     needs="needs the answers to a sheet of disputed images",
     command="eyechart annotate, and give what comes back: eyechart table F7 RUN… --annotations=answers.json",
     title="{page}: second annotation pass where {labels} disputes {model} ({protocol})",

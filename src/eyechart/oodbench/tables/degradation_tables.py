@@ -21,7 +21,7 @@ from eyechart.oodbench.tables.pair_pages import (
     group_by_pairs,
     pool_models,
 )
-from eyechart.reports.runs import CaseRun, Runs
+from eyechart.reports.runs import Runs
 from eyechart.reports.tables.definition import TableDefinition
 from eyechart.reports.tables.render import NumberFormat
 from eyechart.reports.tables.selection import Page, with_suffixes
@@ -59,7 +59,6 @@ def _pairs_key(cases: Pooled) -> tuple[tuple[str, str], ...]:
 
 
 def _comparable_pages(groups: list[list[Pooled]]) -> list[Page]:
-    """Return the pages of some groups that have pairs in ID and in an OOD set."""
     return [page for page in map(data_page, groups) if comparable_rows(page)]
 
 
@@ -80,14 +79,9 @@ def comparable_rows(page: Page) -> list[SetOfRow]:
     """Return the rows and OOD sets with pairs in both ID and the OOD set."""
     sets: dict[int, set[str]] = {}
     for row, case in zip(page.names["Pooled"], page.cases, strict=True):
-        sets.setdefault(row, set()).update(case.compute(_main_sets))
+        pairs = case.compute(read_pairs)
+        sets.setdefault(row, set()).update(pairs.loc[pairs["main"], "subset"])
     return [(row, name) for row, names in sets.items() for name in OOD_SETS if {ID, name} <= names]
-
-
-def _main_sets(case: CaseRun) -> set[str]:
-    """Return the sets of the main benchmark that have pairs."""
-    pairs = case.compute(read_pairs)
-    return {*pairs.loc[pairs["main"], "subset"]}
 
 
 def comparable_sets(page: Page) -> dict[SetOfRow, tuple[PairCounts, PairCounts]]:
@@ -125,7 +119,7 @@ def cell(column: str, value: float, ci: tuple[float, float] = (np.nan, np.nan)) 
     return {"column": column, "value": value, "low": ci[0], "high": ci[1]}
 
 
-def degradation_cells(page: Page) -> pd.DataFrame:
+def _degradation_cells(page: Page) -> pd.DataFrame:
     """Return the degradation of every measure and its p-value, by row and OOD set."""
     cells: list[dict[str, Any]] = []
     for (row, name), sets in comparable_sets(page).items():
@@ -145,7 +139,7 @@ DEGRADATION = TableDefinition(
     needs="shows how far models fall from ID to OOD",
     command=COMMAND,
     title="OODBench: fall from ID to OOD, {page}",
-    cells=degradation_cells,
+    cells=_degradation_cells,
     rows=("Model", SET),
     columns=(NUM, *(f"{head} {column}" for head in HEADS.values() for column in (DELTA, P))),
     notes=(FALL, SHUFFLED, MEANING),

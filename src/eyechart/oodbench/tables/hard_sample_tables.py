@@ -123,17 +123,16 @@ HARD = TableDefinition(
 
 def _sorted_pages(runs: Runs, labels: str | None) -> list[Page]:
     """Return the pages of hard samples with the models by ascending degradation on hard samples."""
+
+    def degradation(case: CaseRun) -> float:
+        metric = case.metric("acc_delta", OODBENCH, HARD_SAMPLES)
+        return metric.value or 0.0 if metric else 0.0
+
     pages = []
     for page in hard_sample_pages(runs, labels):
-        cases = tuple(sorted(page.cases, key=_hard_sample_degradation))
+        cases = tuple(sorted(page.cases, key=degradation))
         pages.append(replace(page, cases=cases, names=pd.DataFrame({"Model": [case.model for case in cases]})))
     return pages
-
-
-def _hard_sample_degradation(case: CaseRun) -> float:
-    """Return the degradation of accuracy from ID to hard samples, 0 if it is not defined."""
-    metric = case.metric("acc_delta", OODBENCH, HARD_SAMPLES)
-    return metric.value or 0.0 if metric else 0.0
 
 
 def _degradation_cells(page: Page) -> pd.DataFrame:

@@ -1,7 +1,8 @@
 """Distributions of detectors' logits and probabilities: Figures 14 to 16 of arXiv 2602.18094."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from math import ceil
 from typing import TYPE_CHECKING
 
@@ -58,20 +59,11 @@ def _detector_order(runs: Runs) -> dict[str, int]:
     return positions
 
 
-def _first_detector_pages(runs: Runs, labels: str | None) -> list[Page]:
-    """Return a page for the first detector of every data set."""
-    return _detector_pages((page, 0) for page in _logit_pages(runs, labels))
-
-
-def _other_detector_pages(runs: Runs, labels: str | None) -> list[Page]:
-    """Return a page for each of the other detectors of every data set."""
-    return _detector_pages((page, row) for page in _logit_pages(runs, labels) for row in range(1, len(page.cases)))
-
-
-def _detector_pages(selected: Iterator[tuple[Page, int]]) -> list[Page]:
-    """Return a page for some rows of pages."""
+def _detector_pages(runs: Runs, labels: str | None, detectors: slice) -> list[Page]:
+    """Return a page for some detectors of every data set."""
     pages = []
-    for page, row in selected:
+    rows = ((page, row) for page in _logit_pages(runs, labels) for row in page.names.index[detectors])
+    for page, row in rows:
         case = page.cases[row]
         context = {"split": page.title, "detector": case.model, "asked": case.prompt_settings}
         title = f"{page.title}: {case.model}"
@@ -164,7 +156,7 @@ FIRST_DETECTOR = replace(
     name="oodbench-logits-by-category",
     alias="oodbench-F15",
     summary="Quantiles of the first detector's logits and probabilities by category.",
-    pages=_first_detector_pages,
+    pages=partial(_detector_pages, detectors=slice(1)),
     title="{page}, logits and probabilities by category",
     cells=lambda page: _quantile_cells(page, ("row", "Category", "Values")),
     rows=("Category", "Values"),
@@ -174,7 +166,7 @@ OTHER_DETECTORS = replace(
     name="oodbench-logits-of-other-detectors",
     alias="oodbench-F16",
     summary="Quantiles of the logits and probabilities of the second and further detectors by category.",
-    pages=_other_detector_pages,
+    pages=partial(_detector_pages, detectors=slice(1, None)),
     needs="shows the logits of a second detector, which no case has",
 )
 TABLES = (LOGITS, FIRST_DETECTOR, OTHER_DETECTORS)

@@ -13,7 +13,7 @@ from eyechart.oodbench.tables.pair_pages import (
     pool_data_sets,
     source_name,
 )
-from eyechart.reports.runs import CaseRun, Runs
+from eyechart.reports.runs import CaseRun
 from eyechart.reports.tables.definition import TableDefinition
 from eyechart.reports.tables.render import FRACTION, NumberFormat
 from eyechart.reports.tables.selection import Page, with_suffixes
@@ -24,11 +24,6 @@ IGNORED = (*DATA_OPTIONS, "reference", "bandwidth")
 METRICS = {"MMD² · 10⁴": "mmd2", "τ · 10⁴": "mmd2_tau", "UCI · 10⁴": "mmd2_null", "p": "mmd2_p"}
 DISTANCE, TAU, UCI, P = METRICS
 BELOW, INTERVAL_BELOW, BANDWIDTH = "UCI < τ", "Interval < τ", "Bandwidth"
-
-
-def _distance_pages(runs: Runs, _: str | None) -> list[Page]:
-    """Return a page for all splits with the same settings, one row per encoder and split."""
-    return with_suffixes([_distance_page(cases) for cases in pool_data_sets(runs, DISTRIBUTION, IGNORED)])
 
 
 def _distance_page(cases: Sequence[CaseRun]) -> Page:
@@ -62,7 +57,9 @@ DISTANCES = TableDefinition(
     name="oodbench-mmd",
     source=PAPER,
     summary="The distance (MMD²) of the OOD pairs of a split from those of a reference split, and its limit.",
-    pages=_distance_pages,
+    pages=lambda runs, _: with_suffixes(
+        [_distance_page(cases) for cases in pool_data_sets(runs, DISTRIBUTION, IGNORED)]
+    ),
     needs="compares the OOD pairs of two splits, such as COCO's validation and training images",
     command=(
         'pytest -k "oodbench and distribution" --eye-set=distribution.reference=oodbench/coco-train --eye-data=ROOT'

@@ -155,16 +155,11 @@ def _population_cells(page: Page) -> pd.DataFrame:
     return pd.DataFrame(cells)
 
 
-def _no_pages(*_: object) -> list[Page]:
-    """Return no page: runs know nothing of what models were trained on."""
-    return []
-
-
 OVERLAP = TableDefinition(
     name="oodbench-population",
     source=PAPER,
     summary="How many pairs of a division models were trained on, and to how many models they are out of distribution.",
-    pages=_no_pages,
+    pages=lambda *_: [],
     needs="compares a division with what models were trained on, which runs do not record",
     command="eyechart divide overlap DIVISION.json --corpus MODEL=FILE",
     title="OODBench: overlap with training",

@@ -59,7 +59,11 @@ def pool_data_sets(runs: Runs, protocol: str, without: Collection[str] = DATA_OP
     for group in runs.groups:
         for case in group.with_protocols(protocol).cases:
             by_settings.setdefault((case.prompt_settings_without(without), case.record.limit), []).append(case)
-    return [sorted(once, key=_model_and_order) for cases in by_settings.values() for once in _without_repeats(cases)]
+    return [
+        sorted(once, key=lambda case: (case.model, published_order(case)))
+        for cases in by_settings.values()
+        for once in _without_repeats(cases)
+    ]
 
 
 def _without_repeats(cases: Iterable[CaseRun]) -> list[list[CaseRun]]:
@@ -75,7 +79,6 @@ def _without_repeats(cases: Iterable[CaseRun]) -> list[list[CaseRun]]:
 
 
 def _model_and_split(case: CaseRun) -> tuple[str, str]:
-    """Return the sort key by model, then by split."""
     return case.model, case.record.split
 
 
@@ -83,11 +86,6 @@ def published_order(case: CaseRun) -> tuple[int, str]:
     """Return the sort key of data sets in the order of the published tables."""
     names = [*SOURCES.values()]
     return names.index(source_name(case)) if source_name(case) in names else len(names), case.record.split
-
-
-def _model_and_order(case: CaseRun) -> tuple[str, tuple[int, str]]:
-    """Return the sort key by model, then by data set in the order of the published tables."""
-    return case.model, published_order(case)
 
 
 def set_order(name: str) -> tuple[int, str]:
@@ -127,7 +125,7 @@ def existence_cases(runs: Runs) -> list[CaseRun]:
     for group in runs.groups:
         for case in group.with_protocols(EXISTENCE).cases:
             key = (case.model, pair_settings(case), case.record.split, case.compute(pairs_sha256))
-            largest[key] = max(largest.get(key, case), case, key=count_pairs)
+            largest[key] = max(largest.get(key, case), case, key=_count_pairs)
     return list(largest.values())
 
 
@@ -136,7 +134,7 @@ def pair_settings(case: CaseRun, without: Collection[str] = ()) -> str:
     return case.prompt_settings_without((*IGNORED_OPTIONS, *without))
 
 
-def count_pairs(case: CaseRun) -> int:
+def _count_pairs(case: CaseRun) -> int:
     """Return the number of pairs of a case."""
     return len(case.compute(read_pairs))
 
@@ -155,7 +153,7 @@ def pool_models(cases: Iterable[CaseRun]) -> list[Pooled]:
     for case in cases:
         split = case.record.split
         data_sets = groups.setdefault((case.model, pair_settings(case), split.startswith(SAMPLE)), {})
-        data_sets[split] = max(data_sets.get(split, case), case, key=count_pairs)
+        data_sets[split] = max(data_sets.get(split, case), case, key=_count_pairs)
     return [tuple(sorted(data_sets.values(), key=published_order)) for data_sets in groups.values()]
 
 
@@ -228,11 +226,6 @@ def _describe_pairs(case: CaseRun) -> str:
     return f"{_describe_images(case)}; pairs {sizes} ({case.compute(pairs_sha256)[:12]})."
 
 
-def _with_pairs_context(page: Page, **context: str) -> Page:
-    """Return a page with its context in csv and the start of the hash of its first data set's pairs."""
-    return replace(page, context={**context, "pairs": page.cases[0].compute(pairs_sha256)[:12]})
-
-
 def pooled_pages(runs: Runs, _: str | None) -> list[Page]:
     """Return a page for all models with the same pairs, all data sets of a model pooled."""
     groups = group_by_pairs(pool_models(existence_cases(runs)))
@@ -241,8 +234,8 @@ def pooled_pages(runs: Runs, _: str | None) -> list[Page]:
 
 def data_page(rows: Sequence[Pooled]) -> Page:
     """Return the page of pooled cases, whose title names their data sets."""
-    data = _data_label(rows[0])
-    return _with_pairs_context(existence_page(rows, data), data=data)
+    page = existence_page(rows, _data_label(rows[0]))
+    return replace(page, context={"data": page.title, "pairs": page.cases[0].compute(pairs_sha256)[:12]})
 
 
 def source_pages(source: str) -> Pages:
@@ -250,9 +243,13 @@ def source_pages(source: str) -> Pages:
 
     def pages(runs: Runs, _: str | None) -> list[Page]:
         groups = group_by_pairs((case,) for case in existence_cases(runs) if source_name(case) == source)
-        splits = [f"{rows[0][0].record.benchmark}/{rows[0][0].record.split}" for rows in groups]
-        existence_pages = (existence_page(rows, split) for rows, split in zip(groups, splits, strict=True))
-        return with_suffixes([_with_pairs_context(page, split=page.title) for page in existence_pages], SHOWN_OPTIONS)
+        every = []
+        for rows in groups:
+            first = rows[0][0]
+            split = f"{first.record.benchmark}/{first.record.split}"
+            context = {"split": split, "pairs": first.compute(pairs_sha256)[:12]}
+            every.append(replace(existence_page(rows, split), context=context))
+        return with_suffixes(every, SHOWN_OPTIONS)
 
     return pages
 

@@ -45,7 +45,7 @@ def _recorded_cells(page: Page) -> pd.DataFrame:
     return cells.sort_values("subset", key=lambda names: names.map(set_order), kind="stable")
 
 
-def pooled_cells(page: Page) -> pd.DataFrame:
+def _pooled_cells(page: Page) -> pd.DataFrame:
     """Return the three measures of each model and set; those of a single data set are as in its record."""
     pooled = page.names["Pooled"].duplicated(keep=False)
     recorded = _recorded_cells(page)
@@ -54,7 +54,7 @@ def pooled_cells(page: Page) -> pd.DataFrame:
         counts = _count_by_image(page)
         counts = counts[counts.index.get_level_values("data").map(pooled)]
         groups = counts.groupby(["row", "subset"], sort=False)
-        parts += [share_cells(part).assign(row=row, subset=name) for (row, name), part in groups]
+        parts += [_share_cells(part).assign(row=row, subset=name) for (row, name), part in groups]
     cells = pd.concat(parts, ignore_index=True).sort_values(
         "subset", key=lambda names: names.map(set_order), kind="stable"
     )
@@ -78,7 +78,7 @@ def _count_by_image(page: Page) -> pd.DataFrame:
     return pd.DataFrame({**keys, **right, **count}).groupby(["row", "subset", "data", "image"])[COUNTS].sum()
 
 
-def share_cells(counts: pd.DataFrame) -> pd.DataFrame:
+def _share_cells(counts: pd.DataFrame) -> pd.DataFrame:
     """Return the three measures of a set of a model; images are drawn within each data set, with all their samples."""
     first = counts.index.get_level_values("row")[0]
     totals = counts.sum().to_numpy()
@@ -106,7 +106,7 @@ POOLED = TableDefinition(
     needs="shows how far models come from recognising to comparing",
     command=COMMAND,
     title="OODBench: progression (%), {page} pooled",
-    cells=pooled_cells,
+    cells=_pooled_cells,
     rows=("Model", "Data", SET),
     columns=tuple(METRICS),
     notes=(
@@ -116,7 +116,7 @@ POOLED = TableDefinition(
 )
 
 
-def source_cells(page: Page) -> pd.DataFrame:
+def _source_cells(page: Page) -> pd.DataFrame:
     """Return the three measures of each case and set, and its time."""
     cells = _recorded_cells(page)
     rows = cells[["row", "subset"]].drop_duplicates()
@@ -125,7 +125,7 @@ def source_cells(page: Page) -> pd.DataFrame:
     return cells.assign(**{SET: cells["subset"].map(set_label)})
 
 
-def source_table(number: int, source: str) -> TableDefinition:
+def _source_table(number: int, source: str) -> TableDefinition:
     """Return the table of one data set."""
     return replace(
         POOLED,
@@ -136,11 +136,11 @@ def source_table(number: int, source: str) -> TableDefinition:
         needs=f"{POOLED.needs} on {source}",
         command=f"{COMMAND} --eye-data=ROOT, where ROOT holds {source}",
         title=f"{{page}}: {source}, progression (%)",
-        cells=source_cells,
+        cells=_source_cells,
         rows=("Model", SET),
         columns=(*METRICS, TIME),
         notes=(*MEANING, time_note),
     )
 
 
-TABLES = (POOLED, *(source_table(number, source) for number, source in enumerate(SOURCES.values(), 14)))
+TABLES = (POOLED, *(_source_table(number, source) for number, source in enumerate(SOURCES.values(), 14)))

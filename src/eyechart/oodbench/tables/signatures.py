@@ -66,30 +66,29 @@ def _reference_pages(runs: Runs, labels: str | None) -> list[Page]:
         [("reference" if case.model in chosen else "compared") * bool(chosen) for case in page.cases] for page in pages
     ]
     marked = [replace(page, names=page.names.assign(Role=role)) for page, role in zip(pages, roles, strict=True)]
-    return [page for page in marked if references(page)]
+    return [page for page in marked if _references(page)]
 
 
-def references(page: Page) -> dict[SetOfRow, list[int]]:
+def _references(page: Page) -> dict[SetOfRow, list[int]]:
     """Return the rows of the reference models of each row and OOD set that has some."""
     rows, role = comparable_rows(page), page.names["Role"]
+    asked = [(case.model, pair_settings(case)) for case in page.cases]
+
+    def are_comparable(row: int, other: int) -> bool:
+        (model, settings), (other_model, other_settings) = asked[row], asked[other]
+        return model != other_model and settings == other_settings and role[other] != "compared"
+
     alike = {
-        (row, name): [other for other, same in rows if same == name and _are_comparable(page, row, other)]
+        (row, name): [other for other, same in rows if same == name and are_comparable(row, other)]
         for row, name in rows
         if role[row] != "reference"
     }
     return {key: others for key, others in alike.items() if others}
 
 
-def _are_comparable(page: Page, row: int, other: int) -> bool:
-    """Return whether a row can be a reference of another: another model, asked in the same way."""
-    cases = page.cases[row], page.cases[other]
-    same_settings = pair_settings(cases[0]) == pair_settings(cases[1])
-    return same_settings and cases[0].model != cases[1].model and page.names["Role"][other] != "compared"
-
-
 def _reference_notes(page: Page) -> Iterator[str]:
     """Yield one note per model that lists its reference models."""
-    by_row = {row: others for (row, _), others in references(page).items()}
+    by_row = {row: others for (row, _), others in _references(page).items()}
     names = page.names["Model"]
     for row, others in by_row.items():
         yield f"Reference of {names[row]}{page.names['Suffix'][row]}: {', '.join(names[other] for other in others)}."
@@ -100,7 +99,7 @@ def _band_cells(page: Page) -> pd.DataFrame:
     sets = comparable_sets(page)
     degradations = {key: compute_degradation(page, key[0], pairs) for key, pairs in sets.items()}
     cells: list[dict[str, Any]] = []
-    for (row, name), others in references(page).items():
+    for (row, name), others in _references(page).items():
         n = count_answers(sets[row, name])
         for measure, result in degradations[row, name].items():
             at = {"row": row, "set": name, NUM: n, MEASURE: HEADS[measure]}
@@ -140,7 +139,7 @@ SIGNATURE = replace(
 def equivalences(page: Page) -> dict[SetOfRow, tuple[int, dict[str, Equivalence]]]:
     """Return the number of shared answers and the test of equivalence of each measure, by row and OOD set."""
     sets, results = comparable_sets(page), {}
-    for (row, name), others in references(page).items():
+    for (row, name), others in _references(page).items():
         sides = zip(*(sets[at, name] for at in (row, *others)), strict=True)
         (before, first), (after, second) = map(_shared_counts, sides)
         strata, images = (first.data, second.data), (first.images, second.images)

@@ -40,7 +40,7 @@ ROWS = (
 BANDS = ["row", "subset"]  # what names a band
 
 
-def draw_strips(part: "SubFigure", page: Page, runs: Runs) -> None:
+def _draw_strips(part: "SubFigure", page: Page, runs: Runs) -> None:
     """Draw one panel per prompt level, one band per model and set of images, one point per prompt."""
     levels, styles = prompt_levels(page, [*SETS]), case_styles(runs, page.cases)
     names, bands = [*levels["Level"].unique()], levels.drop_duplicates(BANDS).join(page.names, on="row")
@@ -93,11 +93,11 @@ def _describe_spread(cells: pd.DataFrame) -> str:
     sizes = f"n={int(np.nan_to_num(cells['n']['Mean'])):,}, {int(counts['Wordings'])} wordings"
     if "df" not in cells.index:
         return f"mean {mean}{spread}\n{sizes}"
-    test = f"Q {STATISTIC(values['Q'])}, df {int(counts['df'])}, p {format_p_value(values['p'])}"
+    test = f"Q {STATISTIC(values['Q'])}, df {int(counts['df'])}, p {_format_p_value(values['p'])}"
     return f"mean {mean}{spread}\n{sizes}, {test}"
 
 
-def format_p_value(p: float) -> str:
+def _format_p_value(p: float) -> str:
     """Return a p-value as text, as an upper bound if it is too small for its digits."""
     return f"< {LEAST:.4f}" if p < LEAST else P_VALUE(p)
 
@@ -117,7 +117,7 @@ def _draw_matrices(part: "SubFigure", page: Page, _: Runs) -> None:
     axes = part.subplots(*_matrix_shape(page), squeeze=False)
     for line, (row, of) in zip(axes, rates.groupby("row"), strict=True):
         for ax, rate in zip(line, of.itertuples(), strict=False):
-            draw_matrix(ax, matrices[row, rate.Level])
+            _draw_matrix(ax, matrices[row, rate.Level])
             title = f"{one_line(rate.Level)}: AR {format_percent(rate.value, rate.low, rate.high)}"
             ax.set_title(f"{title}, n={int(np.nan_to_num(rate.n)):,}", fontsize=7)
         for ax in line[len(of) :]:
@@ -125,7 +125,7 @@ def _draw_matrices(part: "SubFigure", page: Page, _: Runs) -> None:
         line[0].set_ylabel(wrap_name(page.names["Model"][row]), fontsize=7)
 
 
-def draw_matrix(ax: "Axes", cells: pd.DataFrame) -> None:
+def _draw_matrix(ax: "Axes", cells: pd.DataFrame) -> None:
     """Draw one matrix; each cell has its share of the row and its count."""
     issues, reasons = cells["issue"].unique(), cells["reason"].unique()
     shares = cells["value"].fillna(0).to_numpy().reshape(len(issues), len(reasons))
@@ -140,7 +140,6 @@ def draw_matrix(ax: "Axes", cells: pd.DataFrame) -> None:
 
 
 def _format_share(cell: Any) -> str:
-    """Return the text of a cell."""
     if np.isnan(cell.value):
         return "0"
     interval = "" if np.isnan(cell.low) else f"[{100 * cell.low:.0f}, {100 * cell.high:.0f}]\n"
@@ -151,7 +150,7 @@ FIGURES = (
     BlockFigure(
         summary="The abstention rate of every prompt, with mean, SD and Cochran's Q of each level.",
         table=SPREAD_OF_PROMPTS,
-        draw=draw_strips,
+        draw=_draw_strips,
         caption=lambda page: caption(page, [], POINTS),
         height=lambda page: BAND * len(prompt_levels(page, [*SETS]).drop_duplicates(BANDS)) + MORE,
         width=lambda _: 12,

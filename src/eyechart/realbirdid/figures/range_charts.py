@@ -75,19 +75,19 @@ def _family_bars(page: Page, measure: str) -> list[_Bar]:
 Bars = Callable[[Page, str], list[_Bar]]
 
 
-def block_height(page: Page, bars: Bars) -> float:
+def _block_height(page: Page, bars: Bars) -> float:
     """Return the height of a block in inches."""
     heights = [sum(max(BAR, POINT * len(bar.points)) for bar in bars(page, measure)) for measure in MEASURES]
     return max(heights) + MORE
 
 
-def draw_block(part: "SubFigure", page: Page, _: Runs, bars: Bars) -> None:
+def _draw_block(part: "SubFigure", page: Page, _: Runs, bars: Bars) -> None:
     """Draw a panel per measure, with the legend of shades below."""
     from matplotlib.patches import Patch
 
     for index, (ax, measure) in enumerate(zip(part.subplots(1, 2), MEASURES, strict=True)):
         some = bars(page, measure)
-        draw_panel(ax, some, SHADES[measure])
+        _draw_panel(ax, some, SHADES[measure])
         ax.set_title(f"{measure} (%)", fontsize=9)
         ax.set_yticks(range(len(some)), ["" if index else wrap_name(bar.name) for bar in some], fontsize=7)
     shades = zip(*SHADES.values(), strict=True)
@@ -97,7 +97,7 @@ def draw_block(part: "SubFigure", page: Page, _: Runs, bars: Bars) -> None:
     part.legend(handles=patches, loc="outside lower center", ncols=len(patches), fontsize=7, frameon=False)
 
 
-def draw_panel(ax: "Axes", bars: Sequence[_Bar], shades: Sequence[str]) -> None:
+def _draw_panel(ax: "Axes", bars: Sequence[_Bar], shades: Sequence[str]) -> None:
     """Draw one metric of all models."""
     for index, bar in enumerate(bars):
         if bar.is_complete:
@@ -140,9 +140,9 @@ def _range_figure(table: TableDefinition, bars: Bars) -> BlockFigure:
     return BlockFigure(
         summary=table.summary,
         table=table,
-        draw=partial(draw_block, bars=bars),
+        draw=partial(_draw_block, bars=bars),
         caption=lambda page: caption(page, [ELIGIBLE, RANGE]),
-        height=partial(block_height, bars=bars),
+        height=partial(_block_height, bars=bars),
         width=lambda _: WIDTH,
     )
 

@@ -12,9 +12,8 @@ from eyechart.realbirdid.tables.bird_pages import (
     OBSERVATIONS,
     PAPER,
     find_metrics,
-    select_pages,
+    pages_of,
 )
-from eyechart.reports.runs import Runs
 from eyechart.reports.tables.definition import TableDefinition
 from eyechart.reports.tables.render import P_VALUE, NumberFormat
 from eyechart.reports.tables.selection import Page
@@ -40,14 +39,7 @@ COCHRAN_NOTE = (
 )
 
 
-def _abstention_pages(runs: Runs, _: str | None) -> list[Page]:
-    """Return a page for each group of comparable cases of the abstention protocol."""
-    return select_pages(runs, ABSTENTION, None, OBSERVATIONS)
-
-
-def unanswerable_pages(runs: Runs, labels: str | None) -> list[Page]:
-    """Return the pages with answers about unanswerable images."""
-    return [page for page in _abstention_pages(runs, labels) if len(prompt_levels(page, [UNANSWERABLE]))]
+_abstention_pages = pages_of(ABSTENTION, OBSERVATIONS)
 
 
 def prompt_levels(page: Page, subsets: list[str]) -> pd.DataFrame:
@@ -71,7 +63,9 @@ BY_ISSUE = TableDefinition(
     alias="realbirdid-T4",
     source=PAPER,
     summary="How often models abstain on unanswerable images, by what is the matter with an image.",
-    pages=unanswerable_pages,
+    pages=lambda runs, labels: [
+        page for page in _abstention_pages(runs, labels) if len(prompt_levels(page, [UNANSWERABLE]))
+    ],
     needs=f"{NEEDS[ABSTENTION]}, about unanswerable images",
     command=f"{COMMANDS[ABSTENTION]} --eye-data=ROOT, with unanswerable birds",
     title="{page}: P(abstain) by ground-truth issue",

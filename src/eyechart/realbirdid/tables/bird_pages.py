@@ -62,12 +62,13 @@ def select_pages(runs: Runs, protocol: str, labels: str | None, default: str = A
         raise ReportError(
             f"No number is under '{labels}'{did_you_mean(labels, [*known])} There are: {', '.join(known)}."
         )
-    selected = [[case for case in group.cases if _has_value(case, labels or default)] for group in groups]
-    return [
-        create_page(cases, group.title, labels or default)
-        for group, cases in zip(groups, selected, strict=True)
-        if cases
-    ]
+    shown = labels or default
+
+    def has_value(case: CaseRun) -> bool:
+        return any(m.labels == shown and m.n and m.value is not None for m in case.record.metrics)
+
+    selected = [[case for case in group.cases if has_value(case)] for group in groups]
+    return [create_page(cases, group.title, shown) for group, cases in zip(groups, selected, strict=True) if cases]
 
 
 def _group_by_observations(runs: Runs, protocol: str) -> list[ComparableCases]:
@@ -76,21 +77,21 @@ def _group_by_observations(runs: Runs, protocol: str) -> list[ComparableCases]:
     for number, group in enumerate(runs.groups):
         for case in group.with_protocols(protocol).cases:
             cases.setdefault((number, tuple(sorted(case.record.data.labels.items()))), []).append(case)
-    return [runs.groups[number].select(sorted(part, key=_publication_order)) for (number, _), part in cases.items()]
+
+    def published_order(case: CaseRun) -> tuple[int, str, str]:
+        return FAMILIES.index(_model_family(case)), case.model, case.prompt_settings
+
+    return [runs.groups[number].select(sorted(part, key=published_order)) for (number, _), part in cases.items()]
 
 
 def create_page(cases: Sequence[CaseRun], title: str, labels: str, names: pd.DataFrame | None = None) -> Page:
     """Return the page of some comparable cases, which are by default named by family and model."""
     if names is None:
-        names = pd.DataFrame({"Family": [*map(_model_family, cases)], "Model": _case_names(cases)})
+        models = disambiguate_titles([case.model for case in cases], [[case] for case in cases])
+        names = pd.DataFrame({"Family": [*map(_model_family, cases)], "Model": models})
     notes = (*filter(None, [MEANING.get(labels)]), *_describe_cases(cases))
     context = {"split": title, "labels": labels}
     return Page(cases=tuple(cases), title=title, names=names, labels=labels, notes=notes, context=context)
-
-
-def _has_value(case: CaseRun, labels: str) -> bool:
-    """Return whether a case has a metric with a value under a label set."""
-    return any(m.labels == labels and m.n and m.value is not None for m in case.record.metrics)
 
 
 def _model_family(case: CaseRun) -> str:
@@ -99,16 +100,6 @@ def _model_family(case: CaseRun) -> str:
     if case.record.protocol in (FREE, ABSTENTION) or "stop" in variant:
         return LANGUAGE_MODELS
     return ENCODERS if "templates" in variant else REPLAYED
-
-
-def _publication_order(case: CaseRun) -> tuple[int, str, str]:
-    """Return the sort key: family, model, prompt settings."""
-    return FAMILIES.index(_model_family(case)), case.model, case.prompt_settings
-
-
-def _case_names(cases: Sequence[CaseRun]) -> list[str]:
-    """Return the model names, with the options in which cases of one model differ."""
-    return disambiguate_titles([case.model for case in cases], [[case] for case in cases])
 
 
 def metric_cells(

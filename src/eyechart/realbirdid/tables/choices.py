@@ -155,7 +155,7 @@ def _block_shape(page: Page) -> tuple[int, int]:
     return read_confidences(page)["subset"].nunique() * -(-len(page.cases) // across), across
 
 
-def draw_block(part: "SubFigure", page: Page, _: Runs) -> None:
+def _draw_block(part: "SubFigure", page: Page, _: Runs) -> None:
     """Draw two panels per model, answerable images above; each series is divided by its highest bar."""
     from matplotlib.patches import Patch
 
@@ -166,17 +166,17 @@ def draw_block(part: "SubFigure", page: Page, _: Runs) -> None:
         line, column = divmod(case, across)
         row = len(kinds) * line + kinds.index(kind)
         ax = part.add_subplot(rows, across, across * row + column + 1)
-        draw_panel(ax, cells[case, kind])
+        _draw_panel(ax, cells[case, kind])
         title = f"{wrap_name(page.names['Model'][case])}, {SYMBOLS[kind]}, n={len(chosen):,}"
         ax.set_title(f"{title}\nρ: {_describe_correlations(chosen)}", fontsize=7)
     shades = [Patch(color=colour, label=name) for name, colour in COLOURS.items()]
     part.legend(handles=shades, loc="outside lower center", ncols=len(shades), fontsize=7, frameon=False)
 
 
-def draw_panel(ax: "Axes", cells: pd.DataFrame) -> None:
+def _draw_panel(ax: "Axes", cells: pd.DataFrame) -> None:
     """Draw one set of images of one model."""
     for side, (name, colour) in enumerate(COLOURS.items(), -1):
-        draw_bars(ax, cells[cells["column"] == name].reset_index(drop=True), side * BAR, colour)
+        _draw_bars(ax, cells[cells["column"] == name].reset_index(drop=True), side * BAR, colour)
     names = [*cells["Choices"].unique()]
     step = -(-len(names) // 12)
     ax.set_xticks(range(0, len(names), step), names[::step], fontsize=6)
@@ -186,7 +186,7 @@ def draw_panel(ax: "Axes", cells: pd.DataFrame) -> None:
     ax.set_ylabel("part of the highest bar", fontsize=7)
 
 
-def draw_bars(ax: "Axes", cells: pd.DataFrame, offset: float, colour: str) -> None:
+def _draw_bars(ax: "Axes", cells: pd.DataFrame, offset: float, colour: str) -> None:
     """Draw one series, divided by its highest bar, with intervals."""
     numbers = cells[["value", "low", "high"]] / (cells["value"].max() or 1.0)
     ax.bar(cells.index + offset, numbers["value"], BAR, color=colour)
@@ -199,7 +199,7 @@ FIGURES = (
     BlockFigure(
         summary="Frequency, entropy and max probability by the number of candidate species, for every model.",
         table=CHOICES,
-        draw=draw_block,
+        draw=_draw_block,
         caption=lambda page: caption(page, [page.labels]),
         height=lambda page: HIGH * _block_shape(page)[0] + MORE,
         width=lambda page: WIDE * _block_shape(page)[1],

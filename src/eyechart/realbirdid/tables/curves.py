@@ -1,6 +1,6 @@
 """The curves of RealBirdID over all thresholds: Figures 5, 9, 10, 17 and 18 of arXiv 2603.27033."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -84,7 +84,7 @@ class _Curve:
         return {"i": "IG", "u": "UA/A"}.get(self.area[0], "AUC")
 
 
-Panel = tuple[_Curve, str]  # with its label set
+Panel = tuple[_Curve, str]  # with its label set, "" for that of the page
 Grid = Sequence[Sequence[Panel]]
 
 
@@ -97,7 +97,7 @@ def _accuracy_curve(images: tuple[str, str], criterion: str = "", *, falls: bool
     return _Curve(name, f"auc_{end}".strip("_"), images, head, x, "accuracy (%)", falls)
 
 
-def abstention_curve(criterion: str) -> _Curve:
+def _abstention_curve(criterion: str) -> _Curve:
     """Return the curve of the abstention rate on unanswerable images by that on answerable images."""
     area = "ua_a" if criterion == "max_probability" else f"ua_a_{criterion}"
     head = f"UA/A, by {CRITERIA[criterion]}"
@@ -105,33 +105,6 @@ def abstention_curve(criterion: str) -> _Curve:
 
 
 GAIN = _Curve("ig", "ig", (ANSWERABLE,), "IG", "information gain (%)", "accuracy (%)")
-
-
-def _main_grid(labels: str) -> Grid:
-    """Return the panels of Figure 5: information gain, accuracy by coverage, and the abstention tradeoff."""
-    species, genus = _accuracy_curve((ANSWERABLE, "species")), _accuracy_curve((ANSWERABLE, "genus"))
-    return [[(GAIN, labels), (species, labels)], [(abstention_curve("max_probability"), labels), (genus, labels)]]
-
-
-def _tradeoff_grid(labels: str) -> Grid:
-    """Return the panels of Figure 9: the abstention tradeoff by each criterion."""
-    return [[(abstention_curve(criterion), labels) for criterion in CRITERIA]]
-
-
-def _criteria_grid(labels: str) -> Grid:
-    """Return the panels of Figure 10: accuracy by coverage for each criterion."""
-    return [[(_accuracy_curve(images, criterion), labels) for criterion in CRITERIA] for images in HEADS]
-
-
-def _selective_grid(labels: str) -> Grid:
-    """Return the panels of Figure 17: accuracy by the share abstained on, without and with range lists."""
-    images = ((ANSWERABLE, "species"), (UNANSWERABLE, "genus"))
-    return [[(_accuracy_curve(of, falls=True), shown) for shown in (labels, RANGE)] for of in images]
-
-
-def _entropy_grid(labels: str) -> Grid:
-    """Return the panels of Figure 18: information gain and the tradeoff by entropy, without and with range lists."""
-    return [[(curve, shown) for shown in (labels, RANGE)] for curve in (GAIN, abstention_curve("entropy"))]
 
 
 def _read_points(page: Page) -> pd.DataFrame:
@@ -149,32 +122,23 @@ def _curve_points(points: pd.DataFrame, curve: _Curve, labels: str) -> pd.DataFr
     return ordered
 
 
-def _select_panels(page: Page, grid: Callable[[str], Grid]) -> list[list[Panel]]:
+def _select_panels(page: Page, grid: Grid) -> list[list[Panel]]:
     """Return the panels whose curve a case has, in rows; a row without one is left out."""
     names = page.samples(["curve", "labels"], "curves").drop_duplicates(["curve", "labels"])
     known = {*zip(names["curve"], names["labels"], strict=True)}
-    rows = [[panel for panel in dict.fromkeys(row) if (panel[0].name, panel[1]) in known] for row in grid(page.labels)]
+    own = [dict.fromkeys((curve, labels or page.labels) for curve, labels in row) for row in grid]
+    rows = [[(curve, labels) for curve, labels in row if (curve.name, labels) in known] for row in own]
     return [row for row in rows if row]
 
 
-def _curve_pages(grid: Callable[[str], Grid], runs: Runs, labels: str | None) -> list[Page]:
-    """Return the pages that have a panel."""
-    return [page for page in select_pages(runs, SPECIES, labels) if _select_panels(page, grid)]
-
-
-def _list_panels(page: Page, grid: Callable[[str], Grid]) -> list[tuple[_Curve, str, str]]:
+def _list_panels(page: Page, grid: Grid) -> list[tuple[_Curve, str, str]]:
     """Return each panel of a page as its curve, its label set, and what its heads end with: labels if they differ."""
     panels = [panel for row in _select_panels(page, grid) for panel in row]
     several = len({labels for _, labels in panels}) > 1
     return [(curve, labels, f" ({labels})" if several else "") for curve, labels in panels]
 
 
-def _area_columns(grid: Callable[[str], Grid], page: Page) -> list[str]:
-    """Return the columns of each panel."""
-    return [head + end for curve, _, end in _list_panels(page, grid) for head in curve.heads]
-
-
-def _area_cells(grid: Callable[[str], Grid], page: Page) -> pd.DataFrame:
+def _area_cells(grid: Grid, page: Page) -> pd.DataFrame:
     """Return the area under each curve and, for a curve over the share abstained on, the accuracy at some shares."""
     points, parts = _read_points(page), []
     for curve, labels, end in _list_panels(page, grid):
@@ -231,28 +195,40 @@ def ranked_answers(page: Page, labels: str, subset: str, level: str) -> pd.DataF
 def _curve_table(figure: int, name: str, summary: str, kinds: str) -> TableDefinition:
     """Return the table of a figure: the area under each curve, one row per model."""
     alias = f"realbirdid-F{figure}"
+    grid = GRIDS[alias]
     return TableDefinition(
         name=f"realbirdid-{name}",
         alias=alias,
         source=PAPER,
         summary=summary,
-        pages=partial(_curve_pages, GRIDS[alias]),
+        pages=lambda runs, labels: [page for page in select_pages(runs, SPECIES, labels) if _select_panels(page, grid)],
         needs=f"{NEEDS[SPECIES]}, about {kinds}",
         command=COMMANDS[SPECIES],
         title="{page}: areas under curves (%)",
-        cells=partial(_area_cells, GRIDS[alias]),
+        cells=partial(_area_cells, grid),
         rows=("Model",),
-        columns=partial(_area_columns, GRIDS[alias]),
+        columns=lambda page: [head + end for curve, _, end in _list_panels(page, grid) for head in curve.heads],
         notes=MEANING,
     )
 
 
-GRIDS: Mapping[str, Callable[[str], Grid]] = {
-    "realbirdid-F5": _main_grid,
-    "realbirdid-F9": _tradeoff_grid,
-    "realbirdid-F10": _criteria_grid,
-    "realbirdid-F17": _selective_grid,
-    "realbirdid-F18": _entropy_grid,
+SPECIES_IMAGES, GENUS_IMAGES, UNANSWERABLE_IMAGES = HEADS
+GRIDS: Mapping[str, Grid] = {
+    "realbirdid-F5": (
+        ((GAIN, ""), (_accuracy_curve(SPECIES_IMAGES), "")),
+        ((_abstention_curve("max_probability"), ""), (_accuracy_curve(GENUS_IMAGES), "")),
+    ),
+    "realbirdid-F9": (tuple((_abstention_curve(criterion), "") for criterion in CRITERIA),),
+    "realbirdid-F10": tuple(
+        tuple((_accuracy_curve(images, criterion), "") for criterion in CRITERIA) for images in HEADS
+    ),
+    "realbirdid-F17": tuple(
+        tuple((_accuracy_curve(images, falls=True), labels) for labels in ("", RANGE))
+        for images in (SPECIES_IMAGES, UNANSWERABLE_IMAGES)
+    ),
+    "realbirdid-F18": tuple(
+        tuple((curve, labels) for labels in ("", RANGE)) for curve in (GAIN, _abstention_curve("entropy"))
+    ),
 }
 OF_ANSWERABLE, OF_BOTH = "answerable images", "answerable and unanswerable images together"
 TABLES = (
@@ -267,35 +243,28 @@ TABLES = (
 )  # fmt: skip
 
 
-def _block_width(page: Page, grid: Callable[[str], Grid]) -> float:
-    """Return the width of a block in inches."""
+def _block_width(page: Page, grid: Grid) -> float:
     return WIDE * max(map(len, _select_panels(page, grid)))
 
 
-def block_height(page: Page, grid: Callable[[str], Grid]) -> float:
-    """Return the height of a block in inches."""
+def _block_height(page: Page, grid: Grid) -> float:
     row_height = max(HIGH, ENTRY * len(page.cases) + 0.9)
     rows = len(_select_panels(page, grid))
     return row_height * rows + legend_height([*page.names["Model"]], _block_width(page, grid)) + 0.5
 
 
-def _block_caption(page: Page, grid: Callable[[str], Grid]) -> str:
-    """Return the text above a block."""
-    return caption(page, [labels for row in _select_panels(page, grid) for _, labels in row])
-
-
-def draw_block(part: "SubFigure", page: Page, runs: Runs, grid: Callable[[str], Grid]) -> None:
+def _draw_block(part: "SubFigure", page: Page, runs: Runs, grid: Grid) -> None:
     """Draw the panels of a page, with the legend of models below."""
     points, panels, styles = _read_points(page), _select_panels(page, grid), case_styles(runs, page.cases)
     across = max(map(len, panels))
     for row, of in enumerate(panels):
         for column, panel in enumerate(of):
             ax = part.add_subplot(len(panels), across, across * row + column + 1)
-            draw_panel(ax, page, panel, points, styles)
+            _draw_panel(ax, page, panel, points, styles)
     add_legend(part, list(zip(page.names["Model"], styles, strict=True)), _block_width(page, grid))
 
 
-def draw_panel(ax: "Axes", page: Page, panel: Panel, points: pd.DataFrame, styles: Sequence[CaseStyle]) -> None:
+def _draw_panel(ax: "Axes", page: Page, panel: Panel, points: pd.DataFrame, styles: Sequence[CaseStyle]) -> None:
     """Draw one curve per model, with the area under it in the legend."""
     curve, labels = panel
     areas = metric_cells(page, {curve.head: (curve.area, *curve.images)}, labels)
@@ -320,9 +289,9 @@ def _curve_figure(table: TableDefinition) -> BlockFigure:
     return BlockFigure(
         summary=table.summary,
         table=table,
-        draw=partial(draw_block, grid=grid),
-        caption=partial(_block_caption, grid=grid),
-        height=partial(block_height, grid=grid),
+        draw=partial(_draw_block, grid=grid),
+        caption=lambda page: caption(page, [labels for row in _select_panels(page, grid) for _, labels in row]),
+        height=partial(_block_height, grid=grid),
         width=partial(_block_width, grid=grid),
     )
 

@@ -52,7 +52,7 @@ def _pages_with(*protocols: str) -> Callable[[Runs, str | None], list[Page]]:
     return select
 
 
-def size_cells(page: Page) -> pd.DataFrame:
+def _size_cells(page: Page) -> pd.DataFrame:
     """Return the sizes of the published data sets and of the images of the page."""
     samples = page.samples(["subset", "species"])
     answerable = samples["subset"] == ANSWERABLE
@@ -72,7 +72,7 @@ SIZE_TABLE = TableDefinition(
     needs="counts the images of observations of birds, which the protocols species, flat_list and free_form list",
     command=COMMANDS[SPECIES],
     title="{page}: images and species beside those of published data sets",
-    cells=size_cells,
+    cells=_size_cells,
     rows=("Dataset",),
     order=("Place",),
     columns=(TRAINED, *SIZES),
@@ -96,7 +96,7 @@ def _species_counts(page: Page) -> pd.DataFrame:
     return pd.concat(both, ignore_index=True)[["Of", NUMBER]]
 
 
-def share_cells(numbers: pd.DataFrame, names: list[str], number: str) -> pd.DataFrame:
+def _share_cells(numbers: pd.DataFrame, names: list[str], number: str) -> pd.DataFrame:
     """Return how often each number occurs under its names, its share, and the share of all numbers up to it."""
     counts = numbers.groupby([*names, number], sort=True).size().rename("count").reset_index()
     groups = counts.groupby(names)["count"]
@@ -116,7 +116,7 @@ SPECIES_TABLE = replace(
     needs="counts the species of range lists and genera",
     command=COMMANDS[SPECIES],
     title="{page}: species per observation and per genus",
-    cells=lambda page: share_cells(_species_counts(page), ["Of"], NUMBER),
+    cells=lambda page: _share_cells(_species_counts(page), ["Of"], NUMBER),
     rows=("Of", NUMBER),
     order=("Of", NUMBER),
     columns=COUNTS,
@@ -127,11 +127,6 @@ SPECIES_TABLE = replace(
         COUNTED,
     ),
 )
-
-
-def _date_pages(runs: Runs, labels: str | None) -> list[Page]:
-    """Return the pages of data sets whose observations have dates."""
-    return [page for page in genus_pages(runs, labels) if DATES in page.cases[0].record.artifacts]
 
 
 def _observation_years(page: Page) -> pd.DataFrame:
@@ -148,11 +143,11 @@ DATE_TABLE = replace(
     name="realbirdid-dates",
     alias="realbirdid-F15",
     summary="The years in which observations were made, and in which they were entered.",
-    pages=_date_pages,
+    pages=lambda runs, labels: [page for page in genus_pages(runs, labels) if DATES in page.cases[0].record.artifacts],
     needs="counts observations by year, and needs the columns observed_on or created_at of birds.csv",
     command="pytest -k realbirdid --eye-data=ROOT, with birds.csv of `eyechart birds import`",
     title="{page}: observations by year",
-    cells=lambda page: share_cells(_observation_years(page), ["Date", "Set"], "Year"),
+    cells=lambda page: _share_cells(_observation_years(page), ["Date", "Set"], "Year"),
     rows=("Date", "Set", "Year"),
     order=("Date", "Set", "Year"),
     notes=("observed: the day of the observation; created: the day on which it was entered.", SHARES, COUNTED),

@@ -40,11 +40,6 @@ def genus_pages(runs: Runs, _: str | None) -> list[Page]:
     return [*pages.values()]
 
 
-def unanswerable_pages(runs: Runs, labels: str | None) -> list[Page]:
-    """Return the pages of data sets with unanswerable images."""
-    return [page for page in genus_pages(runs, labels) if (_genus_shares(page)["subset"] == UNANSWERABLE).any()]
-
-
 def create_page(group: ComparableCases, case: CaseRun) -> Page:
     """Return the page of the data set of a case."""
     notes = (describe_data(case), *collect_notes([case]))
@@ -110,7 +105,9 @@ UNANSWERABLE_GENERA = replace(
     name="realbirdid-unanswerable-genera",
     alias="realbirdid-T5",
     summary="The genera of unanswerable images, those with most images first.",
-    pages=unanswerable_pages,
+    pages=lambda runs, labels: [
+        page for page in genus_pages(runs, labels) if (_genus_shares(page)["subset"] == UNANSWERABLE).any()
+    ],
     needs="shows which genera unanswerable images are of, and there are none",
     command="pytest -k realbirdid --eye-data=ROOT, with unanswerable birds",
     title="{page}: genera of the unanswerable images",

@@ -87,11 +87,6 @@ EFFECTS = TableDefinition(
 )
 
 
-def _over_models_pages(runs: Runs, labels: str | None) -> list[Page]:
-    """Return the pages on which a model has all numbers of a measure."""
-    return [page for page in _effect_pages(runs, labels) if any(complete_effects(page))]
-
-
 def complete_effects(page: Page) -> Iterator[tuple[str, str, pd.DataFrame]]:
     """Yield family, measure, and the effects of the models that have the numbers of all sides."""
     numbers = effects(page).join(page.names, on="row")
@@ -100,11 +95,6 @@ def complete_effects(page: Page) -> Iterator[tuple[str, str, pd.DataFrame]]:
     for family in (*present, *[EVERY] * (len(present) > 1)):
         chosen = numbers if family == EVERY else numbers[numbers["Family"] == family]
         yield from ((family, measure, part) for measure, part in chosen.groupby("measure"))
-
-
-def _family_cells(page: Page) -> pd.DataFrame:
-    """Return the mean and the standard deviation over the models of each family, and of all, that have all numbers."""
-    return pd.DataFrame([cell for rows in complete_effects(page) for cell in describe_family(*rows)])
 
 
 def describe_family(family: str, measure: str, numbers: pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -132,8 +122,8 @@ OVER_MODELS = replace(
     alias="realbirdid-F6",
     summary="What lists of the species of a region change, on average over the models of a family.",
     title="{page}: effect of range lists over models (%)",
-    pages=_over_models_pages,
-    cells=_family_cells,
+    pages=lambda runs, labels: [page for page in _effect_pages(runs, labels) if any(complete_effects(page))],
+    cells=lambda page: pd.DataFrame([cell for rows in complete_effects(page) for cell in describe_family(*rows)]),
     rows=("Models", "Metric"),
     columns=("Number", "n", "without", "SD", "with", "SD with", "Δ", "SD of Δ", "Rose"),
     formats={"Δ": CHANGED, "SD of Δ": PERCENT},

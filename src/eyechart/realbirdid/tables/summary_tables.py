@@ -19,7 +19,6 @@ from eyechart.realbirdid.tables.bird_pages import (
     pages_of,
     select_pages,
 )
-from eyechart.reports.runs import Runs
 from eyechart.reports.tables.definition import TableDefinition, mark_best
 from eyechart.reports.tables.render import CORRELATION
 from eyechart.reports.tables.selection import Page
@@ -128,11 +127,6 @@ FREE_FORM = replace(
 )
 
 
-def _correlation_pages(runs: Runs, labels: str | None) -> list[Page]:
-    """Return the pages on which enough models have both numbers."""
-    return [page for page in select_pages(runs, SPECIES, labels) if not _correlation_cells(page).empty]
-
-
 def _correlation_cells(page: Page) -> pd.DataFrame:
     """Return the correlations over the models of each family, and over all models."""
     numbers = metric_cells(page, CORRELATED).pivot_table(index="row", columns="column", values="value")
@@ -161,7 +155,9 @@ CORRELATIONS = TableDefinition(
     name="realbirdid-correlation",
     source=PAPER,
     summary="Whether models that classify better also abstain better: correlations of IG and accuracy with UA/A.",
-    pages=_correlation_pages,
+    pages=lambda runs, labels: [
+        page for page in select_pages(runs, SPECIES, labels) if not _correlation_cells(page).empty
+    ],
     needs=f"{NEEDS[SPECIES]}, of at least {FEWEST} models",
     command=COMMANDS[SPECIES],
     title="{page}: correlation of classification and abstention over models",
