@@ -121,7 +121,6 @@ def _draw_agreements(pages: Sequence[Page]) -> "Figure":
 
 
 def _draw_agreement(ax: "Axes", page: Page, cells: pd.DataFrame) -> None:
-    """Draw the coefficient of every two models with its interval."""
     names = [wrap_name(name) for name in page.names["model"]]
     values = cells["value"].to_numpy().reshape(len(names), len(names))
     ax.imshow(values, vmin=-1, vmax=1, cmap="RdBu_r")

@@ -200,14 +200,12 @@ ANNOTATION_OUTCOMES = TableDefinition(
 
 
 def _draw_pies(part: "SubFigure", page: Page, _: Runs) -> None:
-    """Draw one pie for each category of images."""
     categories = [*outcome_cells(page).groupby("Category", sort=False)]
     for ax, (category, cells) in zip(part.subplots(1, len(categories), squeeze=False)[0], categories, strict=True):
         _draw_pie(ax, str(category), cells)
 
 
 def _draw_pie(ax: "Axes", category: str, cells: pd.DataFrame) -> None:
-    """Draw the outcomes of one category, with each share, its interval and its count in the legend."""
     counts = cells[cells[""] == "#"].set_index("column")["count"].astype(int)
     ax.set_title(f"{category}: {counts['answered']:,} of {counts['disputed']:,} disputed images answered", fontsize=8)
     if counts["answered"] == 0:

@@ -88,7 +88,6 @@ LABEL_CATEGORIES = TableDefinition(
 
 
 def _label_change_cells(page: Page) -> pd.DataFrame:
-    """Return the accuracy before and after the new labels, and the change."""
     cells = _label_category_cells(page).replace({"column": {page.reference: BEFORE, "A": "after"}})
     return cells[cells["column"].isin([BEFORE, "after", CHANGED])]
 
@@ -152,7 +151,6 @@ def _category_size_pages(runs: Runs, labels: str | None) -> list[Page]:
 
 
 def _category_size_cells(page: Page) -> pd.DataFrame:
-    """Return the number of images of each category, and its share of the annotated images."""
     parts = []
     for row, labels in enumerate(page.names["Labels"]):
         categories = page.cases[row].samples([f"{labels}.category"])[f"{labels}.category"].dropna()

@@ -162,7 +162,6 @@ def _epoch_samples(page: Page, row: int, *, with_out_of_prompt: bool = False) ->
 
 
 def _mean_cells(page: Page) -> pd.DataFrame:
-    """Return the mean accuracies over epochs."""
     by = ("row", "epoch")
     parts = [accuracy_cells(page, _epoch_samples(page, row), by=by) for row in range(len(page.cases))]
     return mean_over_epochs(pd.concat(parts, ignore_index=True))
@@ -209,7 +208,6 @@ def _repeated_pages(runs: Runs, labels: str | None) -> list[Page]:
 
 
 def _repeated_cells(page: Page) -> pd.DataFrame:
-    """Return the mean accuracies, and the mean number of answers out of the prompt."""
     by, parts = ("row", "epoch"), []
     for row in range(len(page.cases)):
         samples = _epoch_samples(page, row, with_out_of_prompt=True)

@@ -77,7 +77,6 @@ def _sort_cases(cases: list[CaseRun], reference: str) -> list[CaseRun]:
 
 
 def _protocol_cells(page: Page) -> pd.DataFrame:
-    """Return the accuracies and their changes from closed world."""
     samples = cover_blocks(page, label_samples(page, ["key"]))
     changes = accuracy_changes(page, with_base(page, samples))
     return pd.concat([accuracy_cells(page, samples), changes], ignore_index=True)

@@ -64,7 +64,6 @@ def _draw_permutations(pages: Sequence[Page]) -> "Figure":
 
 
 def _draw_violins(ax: "Axes", falls: Sequence[Degradation]) -> None:
-    """Draw one panel of Figure 9."""
     for position, fall in enumerate(falls):
         if (null := drop_nan(fall.null_samples)).size:
             ax.violinplot([100 * null], [position], widths=0.6, showextrema=False, orientation="horizontal")
@@ -135,7 +134,6 @@ def _draw_detector_counts(pages: Sequence[Page]) -> "Figure":
 
 
 def _draw_trend(ax: "Axes", page: Page, cells: pd.DataFrame) -> None:
-    """Draw the line of one model through the cells of a measure."""
     first = page.names.loc[cells["row"].iloc[0]]
     cells = cells.dropna(subset="value")
     counts = [len(detector_specs(page.cases[row])) for row in cells["row"]]

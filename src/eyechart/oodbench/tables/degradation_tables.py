@@ -54,7 +54,6 @@ def _degradation_pages(runs: Runs, _: str | None) -> list[Page]:
 
 
 def _pairs_key(cases: Pooled) -> tuple[tuple[str, str], ...]:
-    """Return the split and the hash of the pairs of each case."""
     return tuple((case.record.split, case.compute(pairs_sha256)) for case in cases)
 
 

@@ -146,7 +146,6 @@ def _difference_cells(sides: Sequence[pd.DataFrame], seed: int) -> pd.DataFrame:
 
 
 def _count_cells(page: Page) -> pd.DataFrame:
-    """Return the measures of OOD-H for each number of detectors."""
     names = [f"{len(detector_specs(case))}: {_detectors_label(case)}" for case in page.cases]
     return _hard_cells(page, page_pairs(page), names)
 

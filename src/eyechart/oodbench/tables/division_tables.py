@@ -81,7 +81,6 @@ def _division_cases(runs: Runs) -> Iterator[tuple[CaseRun, str]]:
 
 
 def _count_detectors(case: CaseRun) -> int:
-    """Return the number of detectors of a case's division."""
     return len(case.option("detectors").split("+"))
 
 
@@ -100,7 +99,6 @@ def _create_page(cases: Iterable[tuple[CaseRun, str]], *, initial: bool) -> Page
 
 
 def _count_pairs(pairs: pd.DataFrame, by: list[str], *, initial: bool) -> pd.Series:
-    """Return the number of pairs of each group, of the main benchmark or of the initial one."""
     counted = pairs["set"].notna() if initial else pairs["main"] == "1"
     return pairs.assign(pairs=counted.astype(int)).groupby(by)["pairs"].sum()
 
@@ -129,20 +127,17 @@ def _is_initial(page: Page) -> bool:
 
 
 def _label_sets(names: Iterable[str], page: Page) -> dict[str, str]:
-    """Return the printed name of each set in the main or the initial benchmark."""
     initial = OOD_SETS if _is_initial(page) else ()
     return {name: f"{name}{INITIAL}" if name in initial else set_label(name) for name in names}
 
 
 def _size_cells(page: Page) -> pd.DataFrame:
-    """Return the number of pairs by data set, category and set."""
     sizes = _set_sizes(page)
     labels = _label_sets(sizes, page)
     return sizes.rename(columns=labels).melt(["row", "Category"], var_name="column", value_name="count")
 
 
 def _size_columns(page: Page) -> list[str]:
-    """Return the sets and OOD."""
     return [*_label_sets(_set_sizes(page).drop(columns=["row", "Category"]), page).values()]
 
 
@@ -203,7 +198,6 @@ def _merge_smallest(bars: pd.DataFrame) -> pd.DataFrame:
 
 
 def _draw_stacked_bars(ax: "Axes", bars: pd.DataFrame, labels: Mapping[str, str]) -> None:
-    """Draw horizontal stacked bars, one colour per set."""
     left = np.zeros(len(bars))
     for (name, label), colour in zip(labels.items(), COLOURS, strict=False):
         ax.barh(range(len(bars)), bars[name], left=left, color=colour, label=label)

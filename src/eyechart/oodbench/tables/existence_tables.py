@@ -142,7 +142,6 @@ POOLED = TableDefinition(
 
 
 def _source_cells(page: Page) -> pd.DataFrame:
-    """Return the measures and rates of each set and its time, after those of random answers."""
     cells = set_cells(page, page_pairs(page), NUMBERS)
     return pd.concat([chance_cells(NUMBERS, EVERY_SET), cells, time_cells(page, cells)], ignore_index=True)
 
@@ -203,7 +202,6 @@ def _scale_pages(runs: Runs, _: str | None) -> list[Page]:
 
 
 def _scale_cells(page: Page) -> pd.DataFrame:
-    """Return the measures of the OOD sets, after those of random answers."""
     columns, pairs = (*COLUMNS,), page_pairs(page)
     cells = set_cells(page, pairs[pairs["set"].isin((*OOD_SETS, *INITIAL_SETS))], columns)
     return pd.concat([chance_cells(columns, "-"), cells], ignore_index=True)

@@ -179,7 +179,6 @@ TABLES = (HARD, HARD_DEGRADATION)
 
 
 def _draw_degradations(ax: "Axes", page: Page, cells: pd.DataFrame) -> None:
-    """Draw two bars per model with intervals, and both trends."""
     models = page.names["Model"]
     for side, (name, head) in zip((-0.5, 0.5), DELTAS.items(), strict=True):
         falls = cells[cells["column"] == head]

@@ -236,7 +236,6 @@ def _draw_categories(part: "SubFigure", page: Page, bins: pd.DataFrame, rows: in
 
 
 def _draw_category(ax: "Axes", name: str, bins: pd.DataFrame) -> None:
-    """Draw the logits of one category."""
     for kind, (colour, label) in LINES.items():
         _draw_histogram(ax, bins[bins["Values"] == kind], colour, label)
     present = bins.loc[bins["Values"] == PRESENT, "count"].sum()

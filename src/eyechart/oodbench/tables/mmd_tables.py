@@ -27,7 +27,6 @@ BELOW, INTERVAL_BELOW, BANDWIDTH = "UCI < τ", "Interval < τ", "Bandwidth"
 
 
 def _distance_page(cases: Sequence[CaseRun]) -> Page:
-    """Return the page of cases with the same settings."""
     references = [case.option("reference").removeprefix(f"{case.record.benchmark}/") for case in cases]
     names = {"Encoder": [case.model for case in cases], "Data": [*map(source_name, cases)], "Reference": references}
     return Page(
@@ -37,7 +36,6 @@ def _distance_page(cases: Sequence[CaseRun]) -> Page:
 
 
 def _distance_cells(page: Page) -> pd.DataFrame:
-    """Return the distances of each case, whether they are below their limit, and the bandwidth of the kernel."""
     columns = {head: {"labels": OODBENCH, "subset": OOD, "metric": name} for head, name in METRICS.items()}
     numbers = select_metrics(page.metrics, columns)
     numbers["n"] = numbers["n"].where(numbers["column"] == DISTANCE)

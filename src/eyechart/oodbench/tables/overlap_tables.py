@@ -121,13 +121,11 @@ def _compute_overlap(
 
 
 def _corpus_note(corpus: Corpus) -> str:
-    """Return a note about a corpus: its file, format, hash, and skipped entries."""
     out = "".join(f"; {exclusion}" for exclusion in corpus.excluded)
     return f"{Path(corpus.source).name} ({corpus.format}, sha256 {corpus.sha256[:12]}){out}"
 
 
 def _limit_columns(page: Page) -> list[str]:
-    """Return the columns of the limits ε."""
     return [name for name in page.names if name.startswith(LIMIT)]
 
 

@@ -61,7 +61,6 @@ def _differing_cases(runs: Runs, options: Sequence[str]) -> list[list[CaseRun]]:
 
 
 def _is_initial(case: CaseRun) -> bool:
-    """Return whether all flagged pairs were asked about."""
     return case.option("division_scope") == "initial"
 
 
@@ -100,7 +99,6 @@ def _sort_by_threshold(cases: Series) -> list[Series]:
 
 
 def _threshold_cells(page: Page) -> pd.DataFrame:
-    """Return the measures of the OOD sets under each threshold."""
     thresholds = [_division_threshold(case) for case in page.cases]
     names = ["unknown" if value == UNKNOWN else f"{value:g}" for value in thresholds]
     cells = set_cells(page, page_pairs(page), COLUMNS, ablation_sets(page, OOD_SETS))

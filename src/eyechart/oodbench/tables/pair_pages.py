@@ -135,7 +135,6 @@ def pair_settings(case: CaseRun, without: Collection[str] = ()) -> str:
 
 
 def _count_pairs(case: CaseRun) -> int:
-    """Return the number of pairs of a case."""
     return len(case.compute(read_pairs))
 
 

@@ -117,7 +117,6 @@ POOLED = TableDefinition(
 
 
 def _source_cells(page: Page) -> pd.DataFrame:
-    """Return the three measures of each case and set, and its time."""
     cells = _recorded_cells(page)
     rows = cells[["row", "subset"]].drop_duplicates()
     times = [set_time(page.cases[row], name) for row, name in rows.itertuples(index=False)]

@@ -114,7 +114,6 @@ def _band_cells(page: Page) -> pd.DataFrame:
 
 
 def _describe_position(delta: float, low: float, high: float) -> str:
-    """Return where a degradation lies: below, above or inside the band."""
     if np.isnan([low, delta]).any():
         return MISSING
     return "below" if delta < low else "above" if delta > high else "inside"

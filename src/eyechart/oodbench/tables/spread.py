@@ -102,7 +102,6 @@ def accuracy(totals: Ints) -> Floats:
 
 
 def _hard_sample_numbers(case: CaseRun) -> list[int]:
-    """Return the numbers of the hard samples in the division."""
     pairs = case.compute(read_pairs)
     return sorted(pairs.loc[pairs["main"] & (pairs["subset"] == HARD_SAMPLES), "pair"])
 
@@ -167,7 +166,6 @@ def number(
 
 
 def _compare_full_sets(degradations: Degradations) -> Iterator[Evidence]:
-    """Yield the F-test and both correlations."""
     test, both = f_test(degradations.hard, degradations.ood), correlation(degradations.hard, degradations.ood)
     head = f"F({test.df1}, {test.df2}), variance on hard samples to that on OOD-H"
     yield "1", head, {VALUE: number(test.f, both.n), P: number(test.p)}
@@ -176,7 +174,6 @@ def _compare_full_sets(degradations: Degradations) -> Iterator[Evidence]:
 
 
 def _compare_resamples(degradations: Degradations) -> Iterator[Evidence]:
-    """Yield the three resampling tests."""
     for name, test in degradations.tests.items():
         varies = name == VARIANCE
         evidence, of, style = (
@@ -243,7 +240,6 @@ TABLES = (EVIDENCE_TABLE,)
 
 
 def _draw_evidence(pages: Sequence[Page]) -> "Figure":
-    """Draw the variance and both correlations of resampled hard samples, with the value of OOD-H."""
     figure, axes = create_panels([2.8] * len(pages), 3, 11)
     for row, page in zip(axes, pages, strict=True):
         models = count_of(len(page.cases), "model")

@@ -64,7 +64,6 @@ def _draw_strips(part: "SubFigure", page: Page, runs: Runs) -> None:
 
 
 def _draw_strip(ax: "Axes", index: int, points: pd.DataFrame, look: CaseStyle) -> None:
-    """Draw the rates of the prompts of one level with their intervals."""
     offsets = np.linspace(index + TOP, index + BOTTOM, len(points))
     for offset, point in zip(offsets, points.itertuples(), strict=True):
         if not np.isnan(point.value):
@@ -103,7 +102,6 @@ def _format_p_value(p: float) -> str:
 
 
 def _matrix_shape(page: Page) -> tuple[int, int]:
-    """Return the numbers of rows and columns of matrices."""
     levels = prompt_levels(page, [UNANSWERABLE]).groupby("row").size()
     return len(levels), levels.max()
 

@@ -24,14 +24,12 @@ LIMITS = (0, 140)  # room for the numbers beside full bars
 
 
 def _draw_methods(part: "SubFigure", page: Page, _: Runs) -> None:
-    """Draw the accuracies and the harmonic mean of each model, flat list beside tree."""
     cells = method_cells(page).rename(columns={"column": "panel"})
     method, model = (cells["row"].map(page.names[name]) for name in ("Method", "Model"))
     _draw_panels(part, cells.assign(column=method, row=pd.factorize(model)[0]), [*PARTS], [*model.unique()], METHODS)
 
 
 def _draw_averages(part: "SubFigure", page: Page, _: Runs) -> None:
-    """Draw the class-averaged AUC and accuracy of each model, level by level."""
     heads = {f"{panel} {name}": (panel, name) for panel in LEVELS for name in AVERAGES}
     cells = CLASS_AVERAGES.cells(page)
     cells[["panel", "column"]] = [heads[head] for head in cells["column"]]

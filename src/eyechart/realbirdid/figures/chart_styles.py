@@ -84,7 +84,6 @@ def format_percent(value: float, low: float, high: float) -> str:
 
 
 def _legend_columns(names: Sequence[str], width: float) -> int:
-    """Return the number of columns of a legend."""
     longest = max(map(len, names)) + 8
     return max(1, min(len(names), int(SMALL * width / longest)))
 

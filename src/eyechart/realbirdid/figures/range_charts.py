@@ -54,7 +54,6 @@ class _Bar:
 
 
 def _model_bars(page: Page, measure: str) -> list[_Bar]:
-    """Return one bar per model."""
     numbers = effects(page)
     numbers = numbers[numbers["measure"] == measure]
     names = page.names["Model"]
@@ -62,7 +61,6 @@ def _model_bars(page: Page, measure: str) -> list[_Bar]:
 
 
 def _family_bars(page: Page, measure: str) -> list[_Bar]:
-    """Return one bar per family, and one for all models."""
     bars = []
     for family, of, numbers in complete_effects(page):
         if of == measure:
@@ -128,7 +126,6 @@ def _draw_bar(ax: "Axes", index: int, bar: _Bar, shades: Sequence[str]) -> None:
 
 
 def _describe_bar(bar: _Bar) -> str:
-    """Return the numbers without and with lists, then the difference in percentage points, with their intervals."""
     numbers = bar.cells[["value", "low", "high"]].astype(float)
     before, after = (format_percent(*numbers.loc[side]) for side in BOTH)
     value, low, high = 100 * numbers.loc["Δ"]
@@ -136,7 +133,6 @@ def _describe_bar(bar: _Bar) -> str:
 
 
 def _range_figure(table: TableDefinition, bars: Bars) -> BlockFigure:
-    """Return the figure of a table."""
     return BlockFigure(
         summary=table.summary,
         table=table,

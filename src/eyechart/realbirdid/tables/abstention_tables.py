@@ -52,7 +52,6 @@ def prompt_levels(page: Page, subsets: list[str]) -> pd.DataFrame:
 
 
 def _issue_cells(page: Page) -> pd.DataFrame:
-    """Return the abstention rate of each model at each level on the images with an issue."""
     issues = pd.DataFrame({"subset": ISSUES.keys(), "column": ISSUES.values()})
     levels = prompt_levels(page, [UNANSWERABLE]).drop(columns="subset").merge(issues, how="cross")
     return find_metrics(page, levels.assign(metric="p_abstain", prompt=levels["Level"]))

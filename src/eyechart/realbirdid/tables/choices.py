@@ -79,7 +79,6 @@ def _bin_cells(page: Page) -> pd.DataFrame:
 
 
 def _describe_bins(row: int, kind: str, images: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield the cells of a set of images."""
     for (least, most), inside in images.groupby(["least", "most"]):
         names = {"row": row, "Images": kind, "Choices": str(least) if least == most else f"{least}–{most}"}
         frequency = clustered_share(images["least"] == least, images["observation"])
@@ -150,7 +149,6 @@ CHOICES = TableDefinition(
 
 
 def _block_shape(page: Page) -> tuple[int, int]:
-    """Return the numbers of rows and columns of the panels of a page."""
     across = min(ACROSS, len(page.cases))
     return read_confidences(page)["subset"].nunique() * -(-len(page.cases) // across), across
 

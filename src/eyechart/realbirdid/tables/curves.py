@@ -284,7 +284,6 @@ def _draw_panel(ax: "Axes", page: Page, panel: Panel, points: pd.DataFrame, styl
 
 
 def _curve_figure(table: TableDefinition) -> BlockFigure:
-    """Return the figure of a table."""
     grid = GRIDS[table.alias]
     return BlockFigure(
         summary=table.summary,

@@ -53,7 +53,6 @@ def _pages_with(*protocols: str) -> Callable[[Runs, str | None], list[Page]]:
 
 
 def _size_cells(page: Page) -> pd.DataFrame:
-    """Return the sizes of the published data sets and of the images of the page."""
     samples = page.samples(["subset", "species"])
     answerable = samples["subset"] == ANSWERABLE
     own = (page.title, "no", answerable.sum(), (~answerable).sum(), samples.loc[answerable, "species"].nunique())
@@ -155,7 +154,6 @@ DATE_TABLE = replace(
 
 
 def _draw_species(part: "SubFigure", page: Page, _: Runs) -> None:
-    """Draw how many species observations and genera have, one panel each."""
     counts = _species_counts(page)
     for ax, name, colour in zip(part.subplots(1, 2), (PER_OBSERVATION, PER_GENUS), COLOURS, strict=True):
         numbers = counts.loc[counts["Of"] == name, NUMBER]
@@ -166,7 +164,6 @@ def _draw_species(part: "SubFigure", page: Page, _: Runs) -> None:
 
 
 def _draw_dates(part: "SubFigure", page: Page, _: Runs) -> None:
-    """Draw the years of both dates, one panel each, for both image sets."""
     years = _observation_years(page)
     for ax, name in zip(part.subplots(1, 2), TIMES, strict=True):
         for colour, (subset, dates) in zip(COLOURS, years[years["Date"] == name].groupby("Set"), strict=False):

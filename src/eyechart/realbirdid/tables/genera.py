@@ -64,7 +64,6 @@ def _genus_shares(page: Page) -> pd.DataFrame:
 
 
 def _genus_cells(page: Page) -> pd.DataFrame:
-    """Return images, shares and species of each genus."""
     shares = _genus_shares(page)
     names = shares[["row", "subset", "Place", "genus"]].assign(Set=shares["subset"].map(SYMBOLS))
     counts = [names.assign(column=name, count=shares[name]) for name in ("count", "species")]
@@ -136,7 +135,6 @@ def _draw_distribution(part: "SubFigure", page: Page, _: Runs) -> None:
 
 
 def _draw_set(left: "Axes", right: "Axes", name: str, genera: pd.DataFrame) -> None:
-    """Draw the images of each genus of a set, with the names of the first ones, and the cumulative share."""
     colour, marker = LOOKS[name]
     line: Any = {"color": colour, "marker": marker, "markersize": 3, "linewidth": 0.8}
     label = f"{name} ({SYMBOLS[name]})"
@@ -158,7 +156,6 @@ def _set_log_axis(ax: "Axes", name: Literal["x", "y"]) -> None:
 
 
 def _finish_axes(ax: "Axes", what: str, corner: Literal["upper right", "lower right"]) -> None:
-    """Set the axes, ticks and legend of a panel."""
     _set_log_axis(ax, "x")
     ax.set_xlabel("rank of the genus, those with most images first", fontsize=8)
     ax.set_ylabel(what, fontsize=8)

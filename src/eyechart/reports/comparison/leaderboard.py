@@ -102,7 +102,6 @@ def _ranked_metrics(group: ComparableCases, metric: str | None) -> list[RankedMe
 
 
 def _no_metric_error(runs: Runs, metric: str | None, labels: str | None) -> ReportError:
-    """Return the error that lists the available metrics."""
     cases = [*runs.cases]
     available = {f"{metric.name} ({metric.labels})" for case in cases for metric in case.record.metrics}
     usable = sorted(name for name in available if name.partition(" ")[0] in _metrics_with_direction(runs))
@@ -117,7 +116,6 @@ def _no_metric_error(runs: Runs, metric: str | None, labels: str | None) -> Repo
 def _leaderboard_table(
     group: ComparableCases, ranked: RankedMetric, ranks: Sequence[RankedModel], alpha: float
 ) -> Table:
-    """Return the leaderboard of one split and protocol."""
     is_main = define(ranked.name).is_main and ranked.labels == group.reference and ranked.subset == WHOLE
     published = is_main and any(case.record.reported for case in group.cases)
     protocol = group.cases[0].record.protocol
@@ -131,7 +129,6 @@ def _leaderboard_table(
 
 
 def _leaderboard_notes(alpha: float, ranked: RankedMetric, ranks: Sequence[RankedModel]) -> Iterator[str]:
-    """Yield the explanation of a leaderboard."""
     if ranked.subset == LABELLED:
         yield f"{LABELLED}: images with a label. T4 has the accuracy that counts images without one, {WITH_EMPTY}."
     if len(ranks) < 2:
@@ -223,6 +220,5 @@ def _leaderboard_row(ranked: RankedModel) -> Row:
 
 
 def _reported_cells(case: CaseRun) -> Row:
-    """Return the published value and its source."""
     reported = case.record.reported
     return (NumberCell(reported.value), reported.source) if reported else (None, None)

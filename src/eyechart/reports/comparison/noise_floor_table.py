@@ -148,7 +148,6 @@ def audit_table(variations: Sequence[Variation], model: str) -> Table:
 
 
 def _audit_row(item: Variation) -> Row:
-    """Return the row of one variation."""
     flips, floor = item.flips, item.floor
     return (
         *(item.case, item.protocol, item.setting, flips.n, flips.changed, NumberCell(flips.rate, ci=flips.ci)),
@@ -164,7 +163,6 @@ def conclusions(variations: Sequence[Variation]) -> Iterator[str]:
 
 
 def _conclude(variations: Sequence[Variation]) -> str:
-    """Return the conclusion about the variations of one case."""
     worst = max(variations, key=lambda item: (item.floor.lost + item.floor.gained, item.flips.changed))
     floor = worst.floor
     changed = f"{worst.case} ({worst.protocol}): {_describe_flips(worst, len(variations))}"

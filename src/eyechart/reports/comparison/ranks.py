@@ -142,7 +142,6 @@ def score_cases(
 
 
 def _select_metric(evidence: Evidence, ranked: RankedMetric) -> Evidence:
-    """Return the evidence of one metric only."""
     key = (ranked.name, ranked.labels, ranked.subset)
     items = tuple(proof for proof in evidence.metrics if (proof.name, proof.labels, proof.subset_text) == key)
     return structs.replace(evidence, metrics=items)

@@ -136,7 +136,6 @@ def comparison_tables(
 
 
 def _metrics_table(sides: MatchedSides, result: RunComparison, rule: Rule) -> Table:
-    """Return the table of every metric that both sides have."""
     refused = [*refusal_notes(result)]
     if not result.compared:
         raise NotComparableError(
@@ -175,7 +174,6 @@ def _metrics_table(sides: MatchedSides, result: RunComparison, rule: Rule) -> Ta
 
 
 def _slices_tables(sides: MatchedSides, result: RunComparison) -> Iterator[Table]:
-    """Yield the table of the slices that changed significantly, nothing if there are none."""
     if result.slices:
         rows = tuple(_comparison_row(key, verdict, both=False) for key, verdict in result.slices)
         context = dict(zip(SIDES, sides.names, strict=True))

@@ -153,7 +153,6 @@ def parse_alpha(text: str) -> float:
 
 
 def _parse_float(text: str) -> float:
-    """Return a number, or NaN if the text is none."""
     try:
         return float(text)
     except ValueError:

@@ -134,7 +134,6 @@ def draw_bars(
 
 
 def _draw_intervals(ax: "Axes", cells: pd.DataFrame, offsets: pd.Series) -> None:
-    """Draw the interval of each cell as a horizontal line."""
     known = cells["low"].notna()
     ax.hlines(offsets[known], 100 * cells["low"][known], 100 * cells["high"][known], color="black", linewidth=0.8)
 

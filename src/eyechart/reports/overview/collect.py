@@ -142,7 +142,6 @@ def write_history(collected: _CollectedRuns, out: Path, mill: Path | None) -> in
 
 
 def _history_rows(runs: Mapping[Path, Records]) -> list[Row]:
-    """Return the rows of all runs, earlier runs first."""
     ordered = sorted(runs.items(), key=lambda item: (item[1].run.started, item[0]))
     return [row for path, records in ordered for row in rows(path.parent.name, records)]
 

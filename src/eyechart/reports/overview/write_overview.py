@@ -109,7 +109,6 @@ def outcome_cells(case: CaseRun) -> list[Cell]:
 
 
 def _metric_table(group: ComparableCases) -> Table:
-    """Return every metric of every record."""
     protocols = group.protocol_names()
     rows = tuple(
         (

@@ -173,7 +173,6 @@ def _latex_tabular(
     right: Sequence[bool],
     standings: Sequence[Sequence[int | None]],
 ) -> str:
-    """Return a tabular of some rows of some columns."""
     lines = [
         rf"\begin{{tabular}}{{@{{}}{''.join('r' if right[index] else 'l' for index in columns)}@{{}}}}",
         r"\toprule",

@@ -43,7 +43,6 @@ def registered(group: str) -> dict[str, Any]:
 
 
 def _is_catalogue(entry: object) -> bool:
-    """Return whether an entry point names several tables or figures."""
     return isinstance(entry, tuple) and all(hasattr(table, "name") for table in entry)
 
 

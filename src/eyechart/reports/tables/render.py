@@ -118,7 +118,6 @@ def one_line(text: str) -> str:
 
 
 def _markdown_text(text: str) -> str:
-    """Return a text escaped for a Markdown line or cell."""
     return MARKDOWN.sub(r"\\\g<0>", one_line(text))
 
 
@@ -201,14 +200,12 @@ def _csv_columns(table: Table) -> Iterator[str]:
 
 
 def _csv_rows(table: Table) -> Iterator[dict[str, str]]:
-    """Yield the csv's rows."""
     for row in table.rows:
         cells = (pair for column, cell in zip(table.columns, row, strict=True) for pair in _csv_cells(column, cell))
         yield {**table.context, **dict(cells)}
 
 
 def _csv_cells(column: str, cell: Cell) -> Iterator[tuple[str, str]]:
-    """Yield one cell as one or more csv columns."""
     if isinstance(cell, NumberCell):
         yield from ((column + part, text) for part, text in cell.csv_fields())
     else:
