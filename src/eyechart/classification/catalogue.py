@@ -37,18 +37,6 @@ TABLES = (
     memory.MEMORY,
 )
 FIGURES = (category_tables.LABEL_CHANGES, OUTCOME_PIES, agreement_tables.AGREEMENTS)
-OVERVIEW = (  # T7 is a part of T19
-    category_tables.LABEL_CATEGORIES,
-    published_tables.PUBLISHED,
-    text_protocols.CLOSED_AND_OPEN,
-    out_of_prompt_tables.OUT_OF_PROMPT,
-    out_of_prompt_tables.MAPPED,
-    out_of_prompt_tables.OUT_OF_PROMPT_KINDS,
-    multiple_choice_tables.SETTING_TABLE,
-    class_ablations.BATCH_TABLE,
-    class_ablations.ORDER_TABLE,
-    class_ablations.POSITIONS,
-    class_ablations.ANSWER_TABLE,
-    multiple_choice_tables.REPEATED_TABLE,
-    class_ablations.ENCODER_TABLE,
-)
+NUMBERS = ("T4", "mill-imagenet", "T6", "T5", "T15", "T16", "T19", "T11", "T12", "T13", "T14", "T17", "T18")
+# Of the tables of the overview; T7 is a part of T19.
+OVERVIEW = tuple(table for number in NUMBERS for table in TABLES if number in (table.alias, table.name))

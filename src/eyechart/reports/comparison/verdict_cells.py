@@ -146,14 +146,10 @@ def case_label(key: Key) -> str:
 
 def parse_alpha(text: str) -> float:
     """Return a level of significance."""
-    value = _parse_float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
     if not 0 < value < 0.5:
         raise SpecError(f"'{text}' is not a significance level above 0 and below 0.5, such as 0.05")
     return value
-
-
-def _parse_float(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return float("nan")

@@ -14,10 +14,8 @@ if TYPE_CHECKING:
 
 INCH = 12  # letters of a caption on an inch
 TITLE_LETTERS = 95  # letters of a title
-NAME_LETTERS, PIECES = (
-    36,
-    re.compile("[^,/ ]*[,/ ]+|[^,/ ]+"),
-)  # letters of a line of a name, and where it may be broken
+NAME_LETTERS = 36  # letters of a line of a name
+PIECES = re.compile("[^,/ ]*[,/ ]+|[^,/ ]+")  # of a name, between which it may be broken
 LETTER_WIDTH = 0.62  # of the size: how wide a letter is on average
 SMALLEST_FONT = 6  # points: the smallest text that can be read
 LEGEND_ASIDE: Any = {"fontsize": 7, "loc": "upper left", "bbox_to_anchor": (1, 1)}  # a legend that hides nothing
@@ -66,16 +64,16 @@ def format_counts(sizes: Sequence[int]) -> str:
 def wrap_name(name: str) -> str:
     """Return a model's name in lines of at most 36 letters, broken after commas and slashes if possible."""
     lines = [""]
-    for piece in (part for match in PIECES.findall(one_line(name)) for part in split_piece(match)):
+    short = (
+        match[start : start + NAME_LETTERS]
+        for match in PIECES.findall(one_line(name))
+        for start in range(0, len(match), NAME_LETTERS)
+    )
+    for piece in short:
         if lines[-1] and len(lines[-1] + piece) > NAME_LETTERS:
             lines.append("")
         lines[-1] += piece
     return "\n".join(line.rstrip() for line in lines)
-
-
-def split_piece(piece: str) -> list[str]:
-    """Return a piece of a name in parts that fit a line."""
-    return [piece[start : start + NAME_LETTERS] for start in range(0, len(piece), NAME_LETTERS)]
 
 
 def text_width(names: Iterable[str], size: float) -> float:

@@ -52,30 +52,16 @@ def case_columns(record: Record) -> Row:
     model = record.model
     variant = json.dumps(dict(record.variant), sort_keys=True, ensure_ascii=False)
     case = (record.case, record.benchmark, record.split, record.protocol, variant, record.status)
-    model_columns = (
-        model.alias,
-        model.spec,
-        model.name,
-        model.revision,
-        model.weights_sha256,
-        model.dtype,
-        model.device,
-        model.device_name,
-    )
+    names = (model.alias, model.spec, model.name, model.revision, model.weights_sha256)
+    devices = (model.dtype, model.device, model.device_name)
     limit = None if record.limit is None else str(record.limit)
-    return (*case, *model_columns, record.data.fingerprint, limit, record.seed)
+    return (*case, *names, *devices, record.data.fingerprint, limit, record.seed)
 
 
 def _metric_columns(metric: Metric) -> Row:
     """Return the cells of one metric; an undefined value or interval gives None."""
-    return (
-        *metric.key,
-        metric.value,
-        metric.n,
-        metric.n_clusters,
-        *(metric.ci or (None, None)),
-        (metric.ci_method),
-    )
+    low, high = metric.ci or (None, None)
+    return *metric.key, metric.value, metric.n, metric.n_clusters, low, high, metric.ci_method
 
 
 def to_csv(table: Sequence[Row]) -> bytes:
@@ -130,20 +116,15 @@ def write_history(collected: _CollectedRuns, out: Path, mill: Path | None) -> in
         print(f"eyechart: left out: {reason}", file=sys.stderr)
     if not collected.runs:
         raise ReportError("None of these runs can be read. Run the suite first: pytest -k imagenet/")
-    table = _history_rows(collected.runs)
+    earliest_first = sorted(collected.runs.items(), key=lambda item: (item[1].run.started, item[0]))
+    table = [row for path, records in earliest_first for row in rows(path.parent.name, records)]
     write_atomic(out, FORMATS[out.suffix](table))
     print(f"{out}: {count_of(len(collected.runs), 'run')}, {count_of(len(table), 'number')}")
     if mill:
-        write_atomic(
-            mill, aggregate(load(sorted(collected.runs, key=lambda path: collected.runs[path].run.started))).encode()
-        )
+        by_start = sorted(collected.runs, key=lambda path: collected.runs[path].run.started)
+        write_atomic(mill, aggregate(load(by_start)).encode())
         print(mill)
     return SKIPPED if collected.errors else 0
-
-
-def _history_rows(runs: Mapping[Path, Records]) -> list[Row]:
-    ordered = sorted(runs.items(), key=lambda item: (item[1].run.started, item[0]))
-    return [row for path, records in ordered for row in rows(path.parent.name, records)]
 
 
 def read_runs(paths: Iterable[Path]) -> _CollectedRuns:

@@ -76,36 +76,24 @@ def _group_tables(group: ComparableCases) -> Iterator[Table]:
     for builder in registered("eyechart.overview").values():
         with suppress(EmptyTableError):
             yield from builder(Runs((group,), ()), None)
-    yield outcome_table(group)
+    yield _outcome_table(group)
     yield _metric_table(group)
 
 
-def outcome_table(group: ComparableCases) -> Table:
+def _outcome_table(group: ComparableCases) -> Table:
     """Return the number of images by outcome of every case."""
     protocols = group.protocol_names()
-    columns = (
-        "Model",
-        "Protocol",
-        "images",
-        "correct",
-        "wrong",
-        "unparsed",
-        "truncated",
-        "error",
-        "answered",
-        "seconds",
-    )
-    rows = tuple((case.model, protocols[id(case)], *outcome_cells(case)) for case in group.cases)
+    outcome_names = ("correct", "wrong", "unparsed", "truncated", "error")
+    columns = ("Model", "Protocol", "images", *outcome_names, "answered", "seconds")
+    rows: list[tuple[Cell, ...]] = []
+    for case in group.cases:
+        outcomes, n = case.record.outcomes, case.record.data.n
+        counts = [outcomes.correct, outcomes.wrong, outcomes.unparsed, outcomes.truncated, outcomes.error]
+        total = max(n, sum(counts))  # several an image, or one
+        answered = NumberCell(1 - outcomes.error / total if total else None)
+        rows.append((case.model, protocols[id(case)], n, *counts, answered, round(case.record.seconds)))
     note = "Under the first label set of each case. Answered: the share of answers without error, in %."
-    return Table(f"{group.title}: outcomes", columns, rows, (note, *group.notes()))
-
-
-def outcome_cells(case: CaseRun) -> list[Cell]:
-    """Return the counts of outcomes and the coverage of a case."""
-    outcomes, n = case.record.outcomes, case.record.data.n
-    counts = [outcomes.correct, outcomes.wrong, outcomes.unparsed, outcomes.truncated, outcomes.error]
-    total = max(n, sum(counts))  # several an image, or one
-    return [n, *counts, NumberCell(1 - outcomes.error / total if total else None), round(case.record.seconds)]
+    return Table(f"{group.title}: outcomes", columns, tuple(rows), (note, *group.notes()))
 
 
 def _metric_table(group: ComparableCases) -> Table:
@@ -167,18 +155,15 @@ def _aggregate_task(case: CaseRun, benchmark: str) -> str:
     """Return the task: the benchmark, or Mill's `imagenet_mcq`, with the options that are not the defaults."""
     record = case.record
     options = record.case.removeprefix(f"{record.benchmark}/{record.split}/{record.model.title}")
-    return f"{record.benchmark}_{record.protocol}{options}" if _is_own_task(case) else f"{benchmark}{options}"
-
-
-def _is_own_task(case: CaseRun) -> bool:
-    return recorded_protocol(case.record.protocol).own_task
+    own_task = recorded_protocol(record.protocol).own_task
+    return f"{record.benchmark}_{record.protocol}{options}" if own_task else f"{benchmark}{options}"
 
 
 def _mill_metric(case: CaseRun, metric: Metric) -> str:
     """Return Mill's name of a metric: `acc`, or `imagenet_mcq_acc`."""
     record = case.record
     published = define(metric.name).published_name
-    if published and _is_own_task(case):
+    if published and recorded_protocol(record.protocol).own_task:
         return f"{record.benchmark}_{record.protocol}_{published}"
     return published or metric.name
 
