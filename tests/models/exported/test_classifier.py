@@ -255,7 +255,7 @@ def test_an_absent_provider_is_refused(tmp_path: Path, steps: Path, engine: str)
     ("text", "sentence"),
     [
         ("onnx[]", "names no file"),
-        ("onnx[m.onnx,engine=gpu]", "Expected cpu or cuda or tensorrt or openvino"),
+        ("onnx[m.onnx,engine=gpu]", "Expected one of cpu, cuda, tensorrt, openvino"),
         ("onnx[m.onnx,threads=0]", "whole number of at least 1"),
         ("onnx[m.onnx,optimise=off]", "Expected true or false"),
         ("onnx[m.onnx,thread=2]", "did you mean threads"),

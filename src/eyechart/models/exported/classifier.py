@@ -9,18 +9,18 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from PIL import Image
 
 from eyechart.errors import ModelError, SpecError
-from eyechart.models import options
 from eyechart.models.exported.graph import Graph, Port
-from eyechart.models.exported.onnx_graph import PROVIDERS, OnnxGraph
-from eyechart.models.exported.openvino_graph import PRECISIONS, OpenVinoGraph
+from eyechart.models.exported.onnx_graph import OnnxGraph
+from eyechart.models.exported.openvino_graph import OpenVinoGraph
 from eyechart.models.exported.preprocessing import Preprocessing, from_open_clip, from_timm
 from eyechart.models.exported.preprocessing_sources import find_preprocessing
+from eyechart.models.options import Count, ModelOptions, described
 from eyechart.models.runtime import torch_runtime
 from eyechart.models.runtime.device import count_processors
 from eyechart.models.runtime.phases import phase
@@ -28,37 +28,60 @@ from eyechart.models.spec import ModelSpec, parse_spec
 from eyechart.models.types import Classifier, Floats, Head, Identity
 from eyechart.models.weights import weight_source
 
-LIKE = options.words("like", "model that the file was exported from: its preprocessing and classes")
-GIVEN = options.words("preprocessing", "JSON file with the preprocessing", type="path", shown="found in or beside it")
-ENGINE = options.choice("engine", "what computes the graph", tuple(PROVIDERS), "cpu")
-THREADS = options.optional_whole_number("threads", "threads of the engine", "this process's part of the processors")
-BATCH_SIZE = options.optional_whole_number("batch_size", "number of images in one pass", "the file's, or 16")
-IMAGENET = options.optional_flag("imagenet", "whether the outputs are ImageNet's classes", "as of like, or false")
-PROBABILITIES = options.optional_flag(
-    "probabilities", "whether the outputs are probabilities, whose logarithm is taken", "whether a softmax is last"
-)
-PRECISION = options.choice("precision", "precision of float layers", PRECISIONS, "f32")
-OPTIMISE = options.flag("optimise", "whether ONNX Runtime fuses operators", True)
 MOST_IMAGES = 16
 ONE_BY_ONE = (
     "The file is quantised dynamically: an answer depends on the other images of its batch, so images are answered one "
     "by one."
 )
+IMAGENET_KEY = "eyechart.imagenet"  # metadata: whether the outputs are one of ImageNet's lists of classes
 TINY = np.finfo(np.float32).tiny
+
+
+class ExportedOptions(ModelOptions):
+    """The options of an exported classifier, whatever computes it."""
+
+    like: Annotated[str, described("model that the file was exported from: its preprocessing and classes")] = ""
+    preprocessing: Annotated[
+        str, described("JSON file with the preprocessing", "found in or beside the file", "path")
+    ] = ""
+    threads: Annotated[Count | None, described("threads of the engine", "this process's part of the processors")] = None
+    batch_size: Annotated[Count | None, described("number of images in one pass", "the file's, or 16")] = None
+    imagenet: Annotated[
+        bool | None, described("whether the outputs are ImageNet's classes", "as of like or the file, or false")
+    ] = None
+    probabilities: Annotated[
+        bool | None,
+        described("whether the outputs are probabilities, whose logarithm is taken", "whether a softmax is last"),
+    ] = None
+
+
+class OnnxOptions(ExportedOptions):
+    """The options of `onnx[…]`."""
+
+    engine: Annotated[
+        Literal["cpu", "cuda", "tensorrt", "openvino"], described("what computes the graph in ONNX Runtime")
+    ] = "cpu"
+    optimise: Annotated[bool, described("whether ONNX Runtime fuses operators")] = True
+
+
+class OpenVinoOptions(ExportedOptions):
+    """The options of `openvino[…]`."""
+
+    precision: Annotated[Literal["f32", "bf16", "f16"], described("precision of float layers")] = "f32"
 
 
 class ExportedClassifier(Classifier):
     """A classifier in an exported file; a subclass says what computes its graph."""
 
+    declared_options: ClassVar[type[ExportedOptions]]
+    options: ExportedOptions
     backend: ClassVar[str]
     packages: ClassVar[tuple[str, ...]]  # whose versions are in the key
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        spec.check(arguments=1, options=options.names_of(self.declared_options))
+        self.options = self.declared_options.read(spec)
         if not spec.arguments:
             raise SpecError(f"'{spec}' names no file. Expected one, such as {self.backend}[model.onnx,like=timm[…]].")
-        for option in self.declared_options:
-            option.read(spec)
         self.spec, self.device, self.offline = spec, device, offline
         self.path = Path(spec.arguments[0]).expanduser()
         self.loads = 0
@@ -71,7 +94,7 @@ class ExportedClassifier(Classifier):
     @cached_property
     def identity(self) -> Identity:
         """The identity, with all that changes numbers: the files, the engine and its precision."""
-        probabilities = PROBABILITIES.read(self.spec)
+        probabilities = self.options.probabilities
         return Identity(
             backend=self.backend,
             name=self.path.stem,
@@ -98,7 +121,7 @@ class ExportedClassifier(Classifier):
     @cached_property
     def batch_size(self) -> int:  # type: ignore[override]
         """Images in one pass: what is asked for and what the file allows. Raises SpecError if they differ."""
-        wanted, fixed = BATCH_SIZE.read(self.spec), self._images.shape[0]
+        wanted, fixed = self.options.batch_size, self._images.shape[0]
         if self._is_dynamic and (wanted or 1) != 1:
             raise SpecError(f"'{self.spec}' has batch_size={wanted}. {ONE_BY_ONE} Leave batch_size out.")
         if fixed and wanted and wanted != fixed:
@@ -121,7 +144,7 @@ class ExportedClassifier(Classifier):
         """The model that `like=` names, without its weights; None without the option."""
         from eyechart.models.registry import create_model
 
-        like = LIKE.read(self.spec)
+        like = self.options.like
         return create_model(parse_spec(like), device="cpu", offline=self.offline) if like else None
 
     @cached_property
@@ -129,8 +152,8 @@ class ExportedClassifier(Classifier):
         """The steps from an image to the graph's numbers. Raises ModelError if none are known, or they do not fit."""
         edges = self._images.shape[1:3] if self._channels_last else self._images.shape[2:]
         size = None if None in edges else (int(edges[0] or 0), int(edges[1] or 0))
-        if GIVEN.read(self.spec) or self.original is None:
-            found = find_preprocessing(self.path, GIVEN.read(self.spec), self.graph.metadata, size)
+        if self.options.preprocessing or self.original is None:
+            found = find_preprocessing(self.path, self.options.preprocessing, self.graph.metadata, size)
         else:
             found = self._of_original()
         if size and found.size != size:
@@ -150,9 +173,9 @@ class ExportedClassifier(Classifier):
             if steps == "open_clip":
                 return from_open_clip(self.original.checkpoint.preprocessing)
         except (ValueError, LookupError) as error:
-            raise ModelError(f"The preprocessing of '{LIKE.read(self.spec)}' cannot be used ({error}).") from error
+            raise ModelError(f"The preprocessing of '{self.options.like}' cannot be used ({error}).") from error
         raise ModelError(
-            f"'{self.spec}' has like={LIKE.read(self.spec)}. Expected a model of timm[…] or open_clip[…]; for others "
+            f"'{self.spec}' has like={self.options.like}. Expected a model of timm[…] or open_clip[…]; for others "
             "write preprocessing=FILE.json with input_size, mean, std, interpolation and crop_pct."
         )
 
@@ -170,11 +193,13 @@ class ExportedClassifier(Classifier):
 
     @cached_property
     def head(self) -> Head | None:
-        """The outputs, by the shape in the file; ImageNet's if the option or the original says so."""
+        """The outputs, by the shape in the file; ImageNet's if the option, the original or the file says so."""
         width = self._scores.shape[1]
         original = self.original.head if isinstance(self.original, Classifier) else None
-        said = IMAGENET.read(self.spec)
-        imagenet = bool(original and original.imagenet and original.outputs == width) if said is None else said
+        said = self.options.imagenet
+        told = original is None and self.graph.metadata.get(IMAGENET_KEY) == "true"
+        known = told or bool(original and original.imagenet and original.outputs == width)
+        imagenet = known if said is None else said
         return Head(width, imagenet=imagenet) if width else None
 
     def prepare(self, image: Image.Image) -> Any:
@@ -185,7 +210,7 @@ class ExportedClassifier(Classifier):
         """Return logits (n, classes), which are the logarithms of a graph that returns probabilities."""
         self._load()
         scores = self.graph.run_rows(self._images, self._batch(images), self._scores.name)
-        said = PROBABILITIES.read(self.spec)
+        said = self.options.probabilities
         if said is None and not self.graph.ends_in_softmax:
             self._check_logits(scores)
         if said or (said is None and self.graph.ends_in_softmax):
@@ -218,38 +243,45 @@ class ExportedClassifier(Classifier):
 class OnnxClassifier(ExportedClassifier):
     """A classifier in an `.onnx` file, which ONNX Runtime computes."""
 
-    declared_options = (LIKE, GIVEN, ENGINE, THREADS, BATCH_SIZE, IMAGENET, PROBABILITIES, OPTIMISE)
+    declared_options = OnnxOptions
+    options: OnnxOptions
     backend = "onnx"
     packages = ("onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino")
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
         super().__init__(spec, device=device, offline=offline)
-        self.device = "cuda" if ENGINE.read(spec) in ("cuda", "tensorrt") else "cpu"
+        self.device = "cuda" if self.options.engine in ("cuda", "tensorrt") else "cpu"
 
     @cached_property
     def graph(self) -> Graph:
         """The graph."""
-        engine, optimise = ENGINE.read(self.spec), OPTIMISE.read(self.spec)
-        return OnnxGraph(self.path, engine=engine, threads=_threads(self.spec), optimise=optimise)
+        return OnnxGraph(
+            self.path,
+            engine=self.options.engine,
+            threads=self.options.threads or divided_threads(),
+            optimise=self.options.optimise,
+        )
 
 
 class OpenVinoClassifier(ExportedClassifier):
     """A classifier in OpenVINO's `.xml` and `.bin`, or in an `.onnx` file, which OpenVINO computes."""
 
-    declared_options = (LIKE, GIVEN, PRECISION, THREADS, BATCH_SIZE, IMAGENET, PROBABILITIES)
+    declared_options = OpenVinoOptions
+    options: OpenVinoOptions
     backend = "openvino"
     packages = ("openvino",)
 
     @cached_property
     def graph(self) -> Graph:
         """The graph."""
-        return OpenVinoGraph(self.path, hint=PRECISION.read(self.spec), threads=_threads(self.spec))
+        threads = self.options.threads or divided_threads()
+        return OpenVinoGraph(self.path, hint=self.options.precision, threads=threads)
 
 
-def _threads(spec: ModelSpec) -> int:
-    """Return the threads of an engine: as asked for, or this process's part of the processors.
+def divided_threads() -> int:
+    """Return this process's part of the processors.
 
     ONNX Runtime and OpenVINO do not read `OMP_NUM_THREADS`, by which the suite divides processors among processes.
     """
     divided = os.environ.get("OMP_NUM_THREADS", "")
-    return THREADS.read(spec) or (int(divided) if divided.isdigit() else count_processors())
+    return int(divided) if divided.isdigit() else count_processors()

@@ -12,7 +12,6 @@ import numpy as np
 from eyechart.errors import ModelError
 from eyechart.models.exported.graph import QUANTISED, Graph, Port, instructions
 
-PRECISIONS = ("f32", "bf16", "f16")
 TYPES: Mapping[str, Any] = {"f32": np.float32, "f16": np.float16, "u8": np.uint8, "i64": np.int64, "i32": np.int32}
 PASSED_ON = {"Convert", "Reshape", "Squeeze"}  # operators after a softmax that change no number
 
