@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from eyechart.results.estimates import Estimate, score_estimates
 from eyechart.results.metric_definitions import SHARE, metric_definitions
 from eyechart.results.metric_ranges import largest_loss, range_of
-from eyechart.statistics.intervals import Interval
+from eyechart.statistics.intervals import Interval, wilson
 from eyechart.statistics.least_probability import LEAST
 
 
@@ -59,3 +59,23 @@ def test_no_metric_can_lose_more_than_it_has() -> None:
     assert largest_loss("acc_delta", -0.25, 1) == 0.75
     assert largest_loss("mcc_delta", -0.25, 1) == 1.75
     assert largest_loss("f1", 85.0, 1) == inf
+
+
+def test_a_proportion_is_of_the_samples_that_have_an_outcome() -> None:
+    outcomes = np.array([1, 0, 1, np.nan])
+    found = Estimate.proportion("acc", outcomes, labels="range", subset="unanswerable", level="genus")
+    assert (found.key, found.n, found.metric.n_clusters) == (("acc", "range", "unanswerable", "genus", ""), 3, 3)
+    assert (found.value, found.interval, found.method) == (2 / 3, wilson(2, 3), "wilson")
+    assert found.correct is outcomes
+    assert Estimate.proportion("acc", outcomes, compared=False).correct is None
+
+
+def test_a_proportion_of_clusters_has_the_interval_of_their_number() -> None:
+    found = Estimate.proportion("acc", np.array([1.0, 1, 0, 0, np.nan]), np.array([0, 0, 1, 1, 2]))
+    assert (found.n, found.n_clusters, found.method) == (4, 2, "clustered wilson")
+    assert found.interval == pytest.approx(wilson(1, 2))
+
+
+def test_a_proportion_of_nothing_is_none() -> None:
+    found = Estimate.proportion("acc", np.array([np.nan, np.nan]), np.arange(2))
+    assert (found.value, found.interval, found.n) == (None, None, 0)

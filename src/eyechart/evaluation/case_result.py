@@ -225,22 +225,9 @@ class CaseResult(Generic[P]):
 
     def answered_estimate(self) -> Estimate:
         """Return the proportion of requested images without an error, with Wilson's interval."""
+        labels = next(iter(self.predictions.label_hashes()), "")
         outcomes, clusters = self.predictions.answered_images(), self.predictions.clusters()
-        known = ~np.isnan(outcomes)
-        clusters = np.arange(len(outcomes)) if clusters is None else clusters
-        n, n_clusters = int(known.sum()), len(np.unique(clusters[known]))
-        interval = clustered_wilson(outcomes, clusters) if n else None
-        return Estimate(
-            name=ANSWERED,
-            labels=next(iter(self.predictions.label_hashes()), ""),
-            subset=ASKED,
-            value=float(outcomes[known].mean()) if n else None,
-            n=n,
-            n_clusters=n_clusters,
-            interval=interval,
-            method="wilson" if n_clusters == n else "clustered wilson",
-            correct=outcomes,
-        )
+        return Estimate.proportion(ANSWERED, outcomes, clusters, labels=labels, subset=ASKED)
 
     def model_record(self) -> ModelRecord:
         """Return the record of the model."""

@@ -2,17 +2,15 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from eyechart.data.dataset.dataset import Dataset, SliceVariable
 from eyechart.data.dataset.slice_variables import CLASS
-from eyechart.protocol.base import Floats, Ints
+from eyechart.protocol.base import Ints
 from eyechart.results.estimates import Estimate
 from eyechart.results.headlines import ANSWERED
 from eyechart.results.records import LABELLED, WHOLE
-from eyechart.statistics.clusters import clustered_wilson
 
 
 def slice_variables(dataset: Dataset, class_names: Sequence[str] = ()) -> Iterator[SliceVariable]:
@@ -61,11 +59,20 @@ def slice_estimates(
     whole = _sliced_estimate(estimates)
     if whole is None or whole.correct is None:
         return
-    units = np.arange(len(whole.correct)) if clusters is None else clusters
     for variable in variables:
         for index, value in enumerate(variable.values):
             outcomes = np.where(variable.codes == index, whole.correct, np.nan)
-            yield _slice_estimate(whole, f"{variable.name}={value}", outcomes, units)
+            subset = f"{variable.name}={value}"
+            yield Estimate.proportion(
+                whole.name,
+                outcomes,
+                clusters,
+                compared=False,
+                labels=whole.labels,
+                subset=subset,
+                title=subset,
+                higher_is_better=whole.higher_is_better,
+            )
 
 
 def _sliced_estimate(estimates: Sequence[Estimate]) -> Estimate | None:
@@ -85,24 +92,3 @@ def _sliced_estimate(estimates: Sequence[Estimate]) -> Estimate | None:
     if first is None or first.subset_text != WHOLE:
         return first
     return judged.get((first.name, first.labels, LABELLED, "", ""), first)
-
-
-def _slice_estimate(whole: Estimate, subset: str, outcomes: Floats, clusters: Ints) -> Estimate:
-    """Return the mean of outcomes (n,) of 1, 0 and NaN, with Wilson's interval over clusters (n,)."""
-    known = ~np.isnan(outcomes)
-    n, n_clusters = int(known.sum()), len(np.unique(clusters[known]))
-    return replace(
-        whole,
-        subset=subset,
-        level="",
-        prompt="",
-        title=subset,
-        value=float(outcomes[known].mean()) if n else None,
-        n=n,
-        n_clusters=n_clusters,
-        interval=clustered_wilson(outcomes, clusters) if n else None,
-        method="wilson" if n_clusters == n else "clustered wilson",
-        correct=None,
-        bootstrap=None,
-        epochs_interval=None,
-    )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from eyechart.results.metric_definitions import direction_of
 from eyechart.results.metric_ranges import keep_in_range
 from eyechart.results.records import WHOLE, Metric, MetricKey, subset_text
-from eyechart.statistics.clusters import clustered_t_interval
+from eyechart.statistics.clusters import clustered_t_interval, clustered_wilson
 from eyechart.statistics.intervals import Interval
 from eyechart.statistics.proper_scores import brier_scores
 
@@ -70,6 +70,37 @@ class Estimate:
             object.__setattr__(
                 self, "epochs_interval", Interval(*keep_in_range(self.name, value, self.epochs_interval)[1:])
             )
+
+    @classmethod
+    def proportion(
+        cls, name: str, outcomes: Floats, clusters: Ints | None = None, *, compared: bool = True, **identity: Any
+    ) -> "Estimate":
+        """Return the proportion of correct samples, with Wilson's interval at their effective number.
+
+        Args:
+            name: The name of the metric.
+            outcomes: (samples,) of 1, 0 and, for a sample that does not count, NaN.
+            clusters: (samples,), the sampling unit of each sample; None if each sample is one.
+            compared: Whether two runs are compared by the outcomes.
+            identity: Further fields of the estimate, such as its labels, subset and level.
+
+        >>> Estimate.proportion("acc1", np.array([1.0, 0.0, np.nan]), labels="ImGT").value
+        0.5
+        """
+        known = ~np.isnan(outcomes)
+        hits, n = int(outcomes[known].sum()), int(known.sum())
+        units = np.arange(len(outcomes)) if clusters is None else clusters
+        n_clusters = len(np.unique(units[known]))
+        return cls(
+            name=name,
+            value=hits / n if n else None,
+            n=n,
+            n_clusters=None if clusters is None else n_clusters,
+            interval=clustered_wilson(outcomes, units) if n else None,
+            method="wilson" if n_clusters == n else "clustered wilson",
+            correct=outcomes if compared else None,
+            **identity,
+        )
 
     @property
     def key(self) -> MetricKey:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from eyechart.realbirdid.metrics import shares
-from eyechart.realbirdid.metrics.shares import estimate, proportion
+from eyechart.realbirdid.metrics.shares import estimate
 from eyechart.results.records import Metric
-from eyechart.statistics.intervals import Interval, wilson
+from eyechart.statistics.intervals import Interval
 
 SIDES = np.array([1, 0, 1, math.nan]), np.array([0, 1, math.nan, math.nan, 1, 0])
 NOBODY = np.array([math.nan, math.nan])
@@ -51,18 +51,6 @@ def test_a_number_is_plain() -> None:
     )
     assert (found.value, found.ci) == (0.5, (0.25, 1.0))
     assert {type(found.value), *map(type, found.ci or ())} == {float}
-
-
-def test_a_rate_is_of_those_that_have_an_outcome() -> None:
-    found = proportion("acc", "range", SIDES[0], "unanswerable.genus", np.arange(4)).metric
-    assert (found.name, found.labels, found.subset_text, found.n) == ("acc", "range", "unanswerable.genus", 3)
-    assert found.value == pytest.approx(2 / 3)
-    assert found.ci == pytest.approx(tuple(wilson(2, 3)))
-
-
-def test_a_rate_of_nobody_is_none() -> None:
-    found = proportion("acc", "range", NOBODY, "answerable", np.arange(2)).metric
-    assert (found.value, found.ci, found.n) == (None, None, 0)
 
 
 def test_a_harmonic_mean_is_of_both_sides_answers() -> None:

@@ -3,7 +3,7 @@
 Over several epochs an estimate is the mean over the epochs.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from typing import Any
@@ -25,7 +25,7 @@ from eyechart.data.index.file_index import MULTILABEL
 from eyechart.results.estimates import Estimate, score_estimates
 from eyechart.results.evidence import RESAMPLES
 from eyechart.results.records import LABELLED, WHOLE
-from eyechart.statistics.accuracy import accuracy, correct_under_both
+from eyechart.statistics.accuracy import correct_under_both
 from eyechart.statistics.average_precision import mean_average_precision as mean_precision
 from eyechart.statistics.average_precision import mean_average_precision_bootstrap
 from eyechart.statistics.bootstrap_samples import BootstrapSamples
@@ -39,7 +39,7 @@ from eyechart.statistics.calibration import (
 )
 from eyechart.statistics.categories import SINGLE_LABEL
 from eyechart.statistics.clusters import effective_sample_size
-from eyechart.statistics.intervals import Interval, effective_wilson, stratified_interval, t_interval, wilson
+from eyechart.statistics.intervals import Interval, effective_wilson, stratified_interval, t_interval
 from eyechart.statistics.proper_scores import log_scores
 from eyechart.statistics.recall import mean_per_class_recall as mean_recall
 from eyechart.statistics.recall import mean_per_class_recall_bootstrap
@@ -249,7 +249,8 @@ def label_agreement(predictions: Classification) -> Iterator[Estimate]:
         first, *others = (scored_epochs[0] for scored_epochs in predictions.scores_by_labels)
         for other in others:
             names = f"{first.labels.name}∩{other.labels.name}"
-            yield _accuracy_estimate("intersection", names, correct_under_both(first.correct, other.correct))
+            both = correct_under_both(first.correct, other.correct)
+            yield Estimate.proportion("intersection", both, labels=names)
 
 
 def _labelled_subset(scored_epochs: Sequence[ScoredLabels]) -> tuple[str, ...]:
@@ -269,26 +270,6 @@ def _mask_outcomes(outcomes: Float64s, mask: Bools) -> Float64s:
     return np.where(mask, outcomes, np.nan)
 
 
-def _accuracy_estimate(name: str, labels: str, correct: Float64s, subset: str = WHOLE) -> Estimate:
-    """Return the accuracy of outcomes (n,) of 1, 0 and NaN, with Wilson's interval."""
-    return replace(proportion(name, labels, correct, subset), correct=correct)
-
-
-def proportion(name: str, labels: str, values: Float64s, subset: str = WHOLE) -> Estimate:
-    """Return the proportion of ones among values (n,) of 1, 0 and NaN, with Wilson's interval."""
-    known = values[~np.isnan(values)]
-    hits, n = int(known.sum()), len(known)
-    return Estimate(
-        name=name,
-        labels=labels,
-        subset=subset,
-        value=accuracy(values) if n else None,
-        n=n,
-        interval=wilson(hits, n) if n else None,
-        method="wilson",
-    )
-
-
 def _with_title(estimate: Estimate) -> Estimate:
     """Return the estimate with the title of its row in the terminal; only all and all labelled images have rows."""
     return replace(estimate, title=estimate.labels if estimate.subset in (WHOLE, LABELLED) else "")
@@ -300,7 +281,8 @@ def _epoch_estimates(
     scored_epochs: Sequence[ScoredLabels],
     outcomes: Sequence[Float64s],
     subset: str,
-    make: Callable[[str, str, Float64s, str], Estimate] = _accuracy_estimate,
+    *,
+    compared: bool = True,
 ) -> Iterator[Estimate]:
     """Yield a proportion over the images of a subset, averaged over epochs; nothing if it has no name."""
     if name := predictions.name_of(name):
@@ -308,7 +290,8 @@ def _epoch_estimates(
             _mask_outcomes(values, scored.categories[subset])
             for values, scored in zip(outcomes, scored_epochs, strict=True)
         ]
-        estimates = [make(name, scored_epochs[0].labels.name, part, subset) for part in parts]
+        labels = scored_epochs[0].labels.name
+        estimates = [Estimate.proportion(name, part, compared=compared, labels=labels, subset=subset) for part in parts]
         yield mean_over_epochs(estimates, np.stack(parts, axis=1), predictions.targets.seed)
 
 
@@ -381,18 +364,19 @@ def _out_of_prompt_estimates(
     first, labels = scored_epochs[0], scored_epochs[0].labels.name
     if texts[0].is_mapped:
         right = _mask_outcomes(np.where(kinds != "", first.correct, np.nan), first.categories[subset])
-        yield proportion("oop_mapped", labels, right, subset)
+        yield Estimate.proportion("oop_mapped", right, compared=False, labels=labels, subset=subset)
         return
     out = [
         _mask_outcomes(np.array([kind != "" for kind in epoch.texts.out_of_prompt or ()], np.float64), epoch.answered)
         for epoch in predictions.epochs
         if epoch.texts is not None
     ]
-    yield from _epoch_estimates(predictions, "oop", scored_epochs, out, subset, proportion)
+    yield from _epoch_estimates(predictions, "oop", scored_epochs, out, subset, compared=False)
     for kind in KINDS_OUT_OF_PROMPT:
         if name := predictions.name_of(f"oop_{kind.lower()}"):
             chosen = (kinds != "") & first.categories[subset] & predictions.epochs[0].answered
-            yield proportion(name, labels, (kinds[chosen] == kind).astype(np.float64), subset)
+            of_kind = (kinds[chosen] == kind).astype(np.float64)
+            yield Estimate.proportion(name, of_kind, compared=False, labels=labels, subset=subset)
 
 
 def _confidence_estimates(labels: str, resampled: _ConfidenceBootstrap, column: int) -> list[Estimate]:

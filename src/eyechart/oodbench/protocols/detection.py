@@ -18,7 +18,6 @@ from eyechart.protocol.context import Context
 from eyechart.results.estimates import Estimate, score_estimates
 from eyechart.results.records import OutcomeCounts
 from eyechart.results.sample_table import SHARED_COLUMNS, shared_cells
-from eyechart.statistics.clusters import clustered_wilson
 from eyechart.statistics.proper_scores import log_scores
 
 LOGIT_BINS, SHARE_BINS = 40, 20
@@ -97,24 +96,11 @@ def flagged_shares(predictions: DetectionPredictions) -> Iterator[Estimate]:
     Source: arXiv 2602.18094, section 3.1.
     """
     flags = predictions.flags
-    codes, n, images = flags.codes[flags.present], int(flags.present.sum()), np.nonzero(flags.present)[0]
-    n_clusters = len(np.unique(images))
-    method = "wilson" if n_clusters == n else "clustered wilson"
+    codes, images = flags.codes[flags.present], np.nonzero(flags.present)[0]
     for name, mask in (("flagged", codes > 0), ("case1", codes & OUTSCORED > 0), ("case2", codes & UNLIKELY > 0)):
-        value, interval = (
-            (int(mask.sum()) / n, clustered_wilson(mask.astype(np.float64), images)) if n else (None, None)
-        )
         title = name if name == "flagged" else ""
-        yield Estimate(
-            name=name,
-            labels=LABELS,
-            title=title,
-            value=value,
-            n=n,
-            n_clusters=n_clusters,
-            interval=interval,
-            method=method,
-        )
+        outcomes = mask.astype(np.float64)
+        yield Estimate.proportion(name, outcomes, images, compared=False, labels=LABELS, title=title)
 
 
 def detection_scores(predictions: DetectionPredictions) -> Iterator[Estimate]:

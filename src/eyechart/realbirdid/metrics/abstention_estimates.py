@@ -11,7 +11,7 @@ from eyechart.realbirdid.answers.abstention_predictions import AbstentionPredict
 from eyechart.realbirdid.answers.bird_predictions import LABELS
 from eyechart.realbirdid.answers.prompt_sets import prompt_number as numbered
 from eyechart.realbirdid.data.observations import REASONS
-from eyechart.realbirdid.metrics.shares import answerability_strata, proportion
+from eyechart.realbirdid.metrics.shares import answerability_strata
 from eyechart.realbirdid.statistics.cochran import cochran_q
 from eyechart.results.estimates import Estimate
 from eyechart.results.evidence import RESAMPLES
@@ -133,9 +133,11 @@ def _prompt_rates(group: _LevelAnswers) -> Iterator[Estimate]:
     """Yield the abstention rate of each prompt, with Wilson's interval."""
     for index, (answered, abstained) in enumerate(zip(group.answered, group.abstained, strict=True)):
         prompt = f"{group.prompt}/{numbered(index, len(group.answered))}"
-        estimate = proportion("abstention", LABELS, np.where(answered, abstained, np.nan), group.subset, group.clusters)
+        outcomes = np.where(answered, abstained, np.nan)
         # The gate compares all images of a case, and this covers only some.
-        yield replace(estimate, prompt=prompt, correct=None)
+        yield Estimate.proportion(
+            "abstention", outcomes, group.clusters, compared=False, labels=LABELS, subset=group.subset, prompt=prompt
+        )
 
 
 def _cochran_estimates(group: _LevelAnswers) -> Iterator[Estimate]:

@@ -1,4 +1,4 @@
-"""Estimators shared by the metrics of RealBirdID: proportions and harmonic means with intervals over observations."""
+"""Estimators shared by the metrics of RealBirdID: measures and harmonic means with intervals over observations."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,6 @@ from eyechart.results.estimates import Estimate
 from eyechart.results.evidence import RESAMPLES
 from eyechart.results.records import WHOLE
 from eyechart.statistics.bootstrap_samples import BootstrapSamples
-from eyechart.statistics.clusters import clustered_wilson
 from eyechart.statistics.intervals import Interval
 from eyechart.statistics.resampling import bootstrap_counts
 
@@ -41,34 +40,6 @@ def estimate(
         interval=interval,
         method=method,
         **more,
-    )
-
-
-def proportion(
-    name: str,
-    labels: str,
-    outcomes: Float64s,
-    subset: str,
-    clusters: Ints,
-    *,
-    level: str = "",
-    title: str = "",
-) -> Estimate:
-    """Return the proportion of correct images among those with an outcome (n,); `clusters` (n,) are observations."""
-    known = ~np.isnan(outcomes)
-    k, n, n_clusters = int(outcomes[known].sum()), int(known.sum()), len(np.unique(clusters[known]))
-    return Estimate(
-        name=name,
-        labels=labels,
-        subset=subset,
-        level=level,
-        title=title,
-        value=k / n if n else None,
-        n=n,
-        n_clusters=n_clusters,
-        interval=clustered_wilson(outcomes, clusters) if n else None,
-        method="wilson" if n_clusters == n else "clustered wilson",
-        correct=outcomes,
     )
 
 

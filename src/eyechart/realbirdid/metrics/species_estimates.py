@@ -28,7 +28,6 @@ from eyechart.realbirdid.metrics.shares import (
     bootstrap_weights,
     estimate,
     harmonic_mean_estimate,
-    proportion,
 )
 from eyechart.realbirdid.statistics.abstention_tradeoff import (
     CRITERIA,
@@ -177,7 +176,7 @@ def _tree_estimates(view: RangeView, seed: int) -> Iterator[Estimate]:
     right, answerable = _cross_fitted_correct(view, seed), view.observations.answerable
     for subset, mask in ((ANSWERABLE, answerable), (UNANSWERABLE, ~answerable)):
         outcomes = np.where(mask, right, np.nan)
-        yield proportion("tree_acc", view.labels, outcomes, subset, view.observations.clusters)
+        yield Estimate.proportion("tree_acc", outcomes, view.observations.clusters, labels=view.labels, subset=subset)
     yield harmonic_mean_estimate("tree_hm", view.labels, right, view.observations, seed)
 
 
@@ -210,12 +209,12 @@ def _accuracy_estimates(view: RangeView, part: LevelSubset, seed: int) -> Iterat
         )
 
     shown = view.labels == ALL and (subset, level) in ((ANSWERABLE, "species"), (UNANSWERABLE, "genus"))
-    yield proportion(
+    yield Estimate.proportion(
         "acc",
-        view.labels,
         _masked_correct(mask, view, level_index),
-        subset,
         view.observations.clusters,
+        labels=view.labels,
+        subset=subset,
         level=level,
         title=f"{subset}, {level}" if shown else "",
     )

@@ -20,7 +20,7 @@ from eyechart.realbirdid.answers.bird_predictions import (
 )
 from eyechart.realbirdid.answers.species_predictions import ALL, ELIGIBLE, PREFIXES, RANGE, metric_title
 from eyechart.realbirdid.data.observations import Observations
-from eyechart.realbirdid.metrics.shares import Float64s, harmonic_mean_estimate, proportion
+from eyechart.realbirdid.metrics.shares import Float64s, harmonic_mean_estimate
 from eyechart.realbirdid.protocols.bird_options import SPECIES_NAMES
 from eyechart.realbirdid.protocols.name_scores import (
     ReadScores,
@@ -111,8 +111,9 @@ def flat_list_accuracies(predictions: FlatListPredictions) -> Iterator[Estimate]
     observations = predictions.observations
     for labels, right, stopped in _outcomes_by_labels(predictions):
         for subset, mask in ((ANSWERABLE, observations.answerable), (UNANSWERABLE, ~observations.answerable)):
-            yield proportion("acc", labels, np.where(mask, right, np.nan), subset, observations.clusters)
-            yield proportion("abstained", labels, np.where(mask, stopped, np.nan), subset, observations.clusters)
+            for name, outcomes in (("acc", right), ("abstained", stopped)):
+                known = np.where(mask, outcomes, np.nan)
+                yield Estimate.proportion(name, known, observations.clusters, labels=labels, subset=subset)
         yield harmonic_mean_estimate(
             "hm", labels, right, observations, predictions.seed, title=metric_title("HM", labels)
         )

@@ -16,7 +16,7 @@ from eyechart.protocol.options import MAX_TOKENS, PROMPT, OptionValues
 from eyechart.protocol.prompts import get_prompt
 from eyechart.realbirdid.answers.bird_predictions import BIRD_COLUMNS, LABELS, BirdPredictions
 from eyechart.realbirdid.answers.bird_vocabulary import BirdVocabulary
-from eyechart.realbirdid.metrics.shares import harmonic_mean_estimate, proportion
+from eyechart.realbirdid.metrics.shares import harmonic_mean_estimate
 from eyechart.realbirdid.protocols.bird_options import EXTRACTION
 from eyechart.realbirdid.protocols.bird_requests import image_requests
 from eyechart.realbirdid.protocols.extraction import (
@@ -156,7 +156,7 @@ def free_form_accuracies(predictions: FreeFormPredictions) -> Iterator[Estimate]
     for name, subset, level, outcomes, mask, title in sets:
         known = np.where(mask, _as_outcomes(predictions, outcomes), np.nan)
         clusters = predictions.observations.clusters
-        yield proportion(name, LABELS, known, subset, clusters, level=level, title=title)
+        yield Estimate.proportion(name, known, clusters, labels=LABELS, subset=subset, level=level, title=title)
     yield harmonic_mean_estimate(
         "hm", LABELS, _as_outcomes(predictions, predictions.correct), predictions.observations, predictions.seed
     )
