@@ -195,18 +195,13 @@ def get_case(item: pytest.Item) -> Case | None:
     return case if isinstance(case, Case) else None
 
 
-def _is_empty(item: pytest.Item) -> bool:
-    """Return whether this item is the placeholder of pytest for a benchmark function without cases."""
-    return get_case(item) is None and get_marker(item) is not None
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Sort the cases by model, and show the warnings of libraries without failing a benchmark.
 
     A benchmark function without a suitable model or split is deselected. pytest would report a skipped "empty parameter
     set" instead.
     """
-    empty = [item for item in items if _is_empty(item)]
+    empty = [item for item in items if get_case(item) is None and get_marker(item) is not None]
     items[:] = [item for item in items if item not in empty]
     if empty:
         config.hook.pytest_deselected(items=empty)

@@ -61,11 +61,8 @@ def _mill_option(text: str, letters: str, options: Sequence[str]) -> int | None:
 
 def _last_occurrence(text: str, looked_for: Sequence[str | None]) -> int:
     """Return the index of the text whose last occurrence is the latest; None entries are skipped."""
-    return max(range(len(looked_for)), key=lambda index: _rfind(text, looked_for[index]))
-
-
-def _rfind(text: str, part: str | None) -> int:
-    return -2 if part is None else text.rfind(part)
+    found = [-2 if part is None else text.rfind(part) for part in looked_for]
+    return found.index(max(found))
 
 
 def parse_authors_name(text: str, names: Sequence[str]) -> int | None:

@@ -52,11 +52,9 @@ def _next(text: str, index: int) -> tuple[int, Token | None]:
     if letter in CLOSING:
         return _string(text, index)
     bare = BARE.match(text, index)
-    return (bare.end(), _bare(bare[0])) if bare else (index + 1, None)
-
-
-def _bare(word: str) -> Token:
-    return Token("integer" if INTEGER.fullmatch(word) else "word", word)
+    if not bare:
+        return index + 1, None
+    return bare.end(), Token("integer" if INTEGER.fullmatch(bare[0]) else "word", bare[0])
 
 
 def _string(text: str, start: int) -> tuple[int, Token]:

@@ -64,12 +64,9 @@ def find_numbers(words: Sequence[str]) -> Iterator[tuple[int | None, int, int]]:
             yield TENS[first] + SMALL[second], index, index + 2
             index += 1
         elif first in COUNTS or any(letter.isdigit() for letter in first):
-            yield (COUNTS[first] if first in COUNTS else _digits(first)), index, index + 1
+            digits = int(first.replace(",", "")) if GROUPED.fullmatch(first) else None
+            yield COUNTS.get(first, digits), index, index + 1
         index += 1
-
-
-def _digits(word: str) -> int | None:
-    return int(word.replace(",", "")) if GROUPED.fullmatch(word) else None
 
 
 VAGUE = word_set(
@@ -193,11 +190,6 @@ def _stated_count(answer: str) -> int | None:
     words = first.clause[first.end :]
     one_location = not PLACES.isdisjoint(words) or (_is_subject(first) and IN_ALL.isdisjoint(words))
     return first.value if _enumerate_only(later, first.value, one_location) else None
-
-
-def _has_items(answer: str) -> bool:
-    """Return whether a later number counts other objects, as in "two on the left, two on the right"."""
-    return any(_is_item(mention) for mention in islice(_mentions(answer), 1, None))
 
 
 def _is_bounded(words: Sequence[str], start: int, end: int) -> bool:
@@ -355,7 +347,9 @@ def _count(answer: str) -> int | None:
     matches = list(find_numbers(words))
     if NO_IMAGE.search(answer) or not VAGUE.isdisjoint(words) or any(value is None for value, *_ in matches):
         return None
-    if len(matches) > 1 and _has_items(answer):
+    if len(matches) > 1 and any(
+        map(_is_item, islice(_mentions(answer), 1, None))
+    ):  # "two on the left, two on the right"
         return None
     if any(_is_bounded(words, *span) for _, *span in matches):
         return None

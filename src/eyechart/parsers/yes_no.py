@@ -65,12 +65,8 @@ def _lenient(answer: str) -> bool | None:
     called = any(statement is not None for statement in statements)
     if not called and (len(_answers(answer)) > 1 or CORRECTION.search(answer) or _is_uncertain(answer)):
         return None
-    return single_value([*statements, *map(_answer, _ends(answer))])
-
-
-def _ends(answer: str) -> list[str]:
-    every = split_sentences(answer)
-    return [every[0], every[-1]] if every else []
+    sentences = split_sentences(answer)
+    return single_value([*statements, *map(_answer, [*sentences[:1], *sentences[-1:]])])
 
 
 def _is_uncertain(answer: str) -> bool:

@@ -81,7 +81,8 @@ def load_or_build(
         if entries is None or not is_current(entries):
             entries = build()
             with suppress(OSError):
-                _write_entries(path, entries)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_checked(path, msgspec.json.encode(entries))
         return entries
 
 
@@ -104,8 +105,3 @@ def _read_entries(path: Path) -> Sequence[IndexEntry] | None:
         return msgspec.json.decode(read_checked(path), type=tuple[IndexEntry, ...])
     except (OSError, ValueError):
         return None
-
-
-def _write_entries(path: Path, entries: Sequence[IndexEntry]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_checked(path, msgspec.json.encode(entries))

@@ -52,7 +52,7 @@ def read_class_folders(
             f"{folder} has ILSVRC validation files beside the folder {unknown[0]}, which is no synset of ImageNet-1k: "
             "move the folder away, or the files into the folders of their synsets."
         )
-    if all(map(_is_number, folders)) and (classes or names or _is_range(folders)):
+    if all(map(_is_number, folders)) and (classes or names or {*map(int, folders)} == {*range(len(folders))}):
         return _read_numbers(folder, folders, names, classes)
     if classes or (len(unknown) < len(folders) and all(map(SYNSET.fullmatch, folders))):
         raise DataError(
@@ -66,10 +66,6 @@ def read_class_folders(
 
 def _is_number(name: str) -> bool:
     return name.isascii() and name.isdecimal()
-
-
-def _is_range(folders: Sequence[str]) -> bool:
-    return {*map(int, folders)} == {*range(len(folders))}
 
 
 def _refuse_layout(folder: Path, folders: Sequence[str]) -> None:

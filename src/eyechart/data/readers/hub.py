@@ -100,7 +100,8 @@ def open_table(
     )
     source = _HubSource(text, images, image)
     count = classes or len(names)
-    if not _are_indices(table.features[label]):
+    feature = table.features[label]
+    if not isinstance(getattr(feature, "feature", feature), _library().ClassLabel):  # those are class indices
         index = read_lists(text, index, count)
     own = "those given" if class_names else f"those of the column '{label}'" if names else "those of ImageNet"
     dataset = build_dataset(
@@ -116,11 +117,6 @@ def open_table(
     )
     check_validation_labels(dataset, text)
     return replace(dataset, notes=(*image_notes, *label_notes, *transform_notes, *dataset.notes))
-
-
-def _are_indices(feature: Any) -> bool:
-    """Return whether the labels of a column are certainly class indices: those of the type ClassLabel."""
-    return isinstance(getattr(feature, "feature", feature), _library().ClassLabel)
 
 
 def _check_transform(text: str, table: Any, plain: Any, label: str) -> tuple[str, ...]:

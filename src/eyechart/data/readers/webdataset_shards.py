@@ -296,16 +296,13 @@ def _entry(path: Path, file: BinaryIO, sample: Mapping[str, Any]) -> IndexEntry:
     label_at = next((parts[suffix] for kind in ("npy", "cls") for suffix in parts if _kind(suffix) == kind), None)
     try:
         labels, multi_hot = _labels(texts)
-        return IndexEntry(key, key, digest, path.name, offset, size, _label(texts), labels, multi_hot, label_at)
+        label = -1 if "npy" in texts else _plain_number(texts["cls"])
+        return IndexEntry(key, key, digest, path.name, offset, size, label, labels, multi_hot, label_at)
     except (KeyError, ValueError, EOFError, OverflowError) as error:
         raise DataError(
             f"{path}: sample {key} has no label that can be read, a whole number in .cls or numbers in .npy, among its "
             f"members {', '.join(parts)}: repair the shard."
         ) from error
-
-
-def _label(texts: Mapping[str, bytes]) -> int:
-    return -1 if "npy" in texts else _plain_number(texts["cls"])
 
 
 def _plain_number(text: bytes) -> int:

@@ -26,7 +26,6 @@ from eyechart.inference.store import arrays, responses
 from eyechart.inference.store.contents import KEY, StoredEntry, list_entries
 from eyechart.inference.store.entries import DONE, FIRST, Key, Store, Writer, read_parts, remove_parts
 from eyechart.models.description.identity import FOLDER as MODELS
-from eyechart.models.types import Floats
 
 PART = ".part"
 TIME = ".time"  # ends the name of a remote file with the time of a model's last answer
@@ -61,7 +60,8 @@ class _RowUnion:
             if new:
                 rows = tuple(block.rows[number] for number in new)
                 there.update(rows)
-                yield msgspec.json.encode(msgspec.structs.replace(block, rows=rows)), _to_bytes(values[new])
+                header = msgspec.json.encode(msgspec.structs.replace(block, rows=rows))
+                yield header, np.ascontiguousarray(values[new], dtype="<f4").tobytes()
 
     def add(self) -> bool:
         """Add the rows that are missing, and put all in order; return whether there were any."""
@@ -72,11 +72,6 @@ class _RowUnion:
         if added:
             arrays.compact(self.writer)
         return added
-
-
-def _to_bytes(values: Floats) -> bytes:
-    """Return the bytes of rows as a block has them."""
-    return np.ascontiguousarray(values, dtype="<f4").tobytes()
 
 
 def _row_digests(held: Writer) -> Iterator[tuple[int, bytes]]:
