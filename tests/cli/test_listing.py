@@ -87,7 +87,7 @@ def test_every_metric_is_listed_with_its_direction_and_range(run: Run) -> None:
 def test_every_backend_is_listed_with_its_extra_and_options_if_they_are_asked_for(run: Run) -> None:
     brief, listed = run("ls", "models"), run("ls", "models", "--options")
     assert first_words(brief.lines) == first_words(listed.lines) == [*backends()]
-    timm = listed.out.partition("timm: ")[2].partition("conse: ")[0]
+    timm = listed.out.partition("timm: ")[2].partition("onnx: ")[0]
     assert "  capabilities: classifier, image_encoder\n" in timm
     assert "  installation: pip install 'eyechart[models]'\n" in timm
     (line,) = [line for line in timm.splitlines() if line.startswith("    batch_size")]

@@ -1,4 +1,4 @@
-"""`eyechart export`: runs and splits in the formats of other tools."""
+"""`eyechart export`: runs, splits and models in the formats of other tools."""
 
 import sys
 from collections.abc import Iterable, Sequence
@@ -24,7 +24,7 @@ out_option = click.option(
 
 @click.group(cls=CommandGroup)
 def export() -> None:
-    """Write runs and splits in the formats of other tools.
+    """Write runs, splits and models in the formats of other tools.
 
     If a case is in several runs, the last one is used.
     """
@@ -172,6 +172,25 @@ def croissant(splits: Sequence[str], data: str | None, licence: str, url: str, o
         if name not in refs:
             raise DataError(unknown_split_message(name, refs.values()))
         _write_files(out, export_croissant(open_split(refs[name], offline=offline), licence, url))
+
+
+@export.command("onnx")
+@click.argument("model", metavar="SPEC")
+@click.argument("path", metavar="FILE.onnx", type=PATH)
+@offline_option
+def write_onnx(model: str, path: Path, offline: bool) -> None:
+    """Write a classifier as an ONNX file.
+
+    SPEC is a classifier of timm[…] in float32. The file says its preprocessing, its classes and the digest of its
+    origin, so that onnx[FILE.onnx] and openvino[FILE.onnx] need nothing else. It is written if its logits of 16
+    packaged images differ by at most 1e-4 from those of SPEC.
+    """
+    from eyechart.models.exported.export import export_onnx
+    from eyechart.models.spec import parse_spec
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    moved = export_onnx(parse_spec(model), path, offline=offline)
+    print(f"{path}: no logit of 16 images differs by more than {moved:.1e}")
 
 
 def _write_frames(runs: Sequence[Path], out: Path | None, format_name: str) -> None:

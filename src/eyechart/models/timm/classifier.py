@@ -135,6 +135,11 @@ class TimmClassifier(Classifier, ImageEncoder):
             with phase("load"):
                 return torch_runtime.to_device(make(), self.device)
 
+    @property
+    def module(self) -> Any:
+        """The network with its weights, on its device."""
+        return self._module
+
     def _make(self) -> Any:
         import timm
 
