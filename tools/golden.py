@@ -27,16 +27,10 @@ How values are compared: integers, booleans and texts exactly; numbers with a fr
 samples, which are rounded to six digits, to 1e-4, or 1e-6 absolute; those in tables of runs with real models to one
 unit of the last digit, since records hold the same numbers unrounded. With other vector instructions (set
 ATEN_CPU_CAPABILITY=default) some calibration errors differ by 4e-6, so that 1e-6 would fail on other machines.
-Fields in VOLATILE are left out, for the reason that stands there. Fields in ADDED, which were added after the files
-were written, are compared where a file has a value. Rows are compared in their order, except in the
-files that `any_row_order` in `changes.toml` names. The digest of a key is compared where the library versions in it
-are equal.
+Fields in VOLATILE are left out, for the reason that stands there. The digest of a key is compared where the library
+versions in it are equal.
 
-A change that is intended:
-- a name (a field, a column, a table, a case): add it to `changes.toml`, with the reason. It replaces text in the golden
-  files as they are read, so that all values are still compared.
-- a value: run `write`, look at `git diff`, and say in the commit why it changed. What is in `changes.toml` is then also
-  in the golden files, and can be removed there.
+Where a change is intended, run `write`, look at `git diff` and what was printed, and say in the commit why it changed.
 """
 
 import argparse

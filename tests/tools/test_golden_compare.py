@@ -18,7 +18,6 @@ KEY = {"digest": "0b1c", "versions": "aa", "key": {"question": "mcq", "seed": 42
 def folder(golden: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of golden files instead of the repository's."""
     monkeypatch.setattr("golden_compare.GOLDEN", tmp_path)
-    (tmp_path / "changes.toml").write_text("", encoding="utf-8")
     golden.write_golden("main/records.json", RECORDS)
     golden.write_golden("main/samples.json.gz", {CASE: {"predictions": {"csv": LINES}}})
     golden.write_golden("main/tables.json", {"T2": {"csv": ["Model,acc,Time", "conse,82.86,12 s"]}, "T4": None})
@@ -138,30 +137,6 @@ def test_digests_of_keys_are_compared_under_equal_versions_alone(golden: Any, fo
     assert found(golden, "keys.json", lambda k: k[name].update(versions="bb", key={"question": "mcq", "seed": 43}))
 
 
-def test_an_intended_renaming_is_no_difference(golden: Any, folder: Path) -> None:
-    change = "[[change]]\nfiles = '*/samples.*'\nbefore = ',said'\nafter = ',completion'\nwhy = 'a standard term'\n"
-    (folder / "changes.toml").write_text(change, encoding="utf-8")
-    assert golden.read_golden("main/samples.json.gz")[CASE]["predictions"]["csv"][0] == "key,top1,score1,completion"
-
-
-def test_a_category_of_an_old_file_is_compared_as_subset_level_and_prompt(golden: Any, folder: Path) -> None:
-    names = {
-        "acc": ("answerable.genus", "answerable level=genus"),
-        "abstention": ("unanswerable/naive/01", "unanswerable prompt=naive/01"),
-        "p_abstain": ("naive/angle/occlusion", "angle/occlusion prompt=naive"),
-        "correct_reason": ("naive", " prompt=naive"),
-    }
-    old = [{"name": name, "labels": "range", "category": category} for name, (category, _) in names.items()]
-    whole = {CASE: {"metrics": dict(zip("abcd", old, strict=True)), "evidence": {"metrics": old}}}
-    golden.write_golden("main/old.json", whole)
-    read = golden.read_golden("main/old.json")[CASE]
-    keys = [f"{name} range {text}" for name, (_, text) in names.items()]
-    assert {*read["metrics"]} == {*keys}
-    assert [*map(golden.by_name, ([number] for number in read["evidence"]["metrics"]))] == [
-        {key: read["metrics"][key]} for key in keys
-    ]
-
-
 def test_a_run_is_read_without_what_differs_from_run_to_run(golden: Any, tmp_path: Path) -> None:
     (tmp_path / "answers.csv").write_text("\n".join(LINES), encoding="utf-8")
     file = {"path": "answers.csv", "sha256": "00"}
@@ -198,65 +173,12 @@ def test_a_run_needs_its_store(
     assert "--main and --store go together" in capsys.readouterr().err
 
 
-RENAMED = """
-[options]
-images = "images_per_request"
-order = "image_order"
-reading = "parser"
-parser = "parser_version"
-[option_values]
-order = { mixed = "random" }
-"""
-
-
-@pytest.fixture
-def renamed(golden: Any, folder: Path) -> Any:
-    """A folder of golden files whose options have new names."""
-    (folder / "changes.toml").write_text(RENAMED, encoding="utf-8")
-    return golden
-
-
-@pytest.mark.parametrize(
-    ("file", "before", "after"),
-    [
-        ("records.json", {"variant": {"reading": "strict", "parser": "letter 2", "order": "mixed", "seed": "4"}},
-         {"variant": {"parser": "strict", "parser_version": "letter 2", "image_order": "random", "seed": "4"}}),
-        ("records.json", {"a/b/m[x]@images=5,order=mixed mcq": {"test": "t.py::t[a/b/m[x]@images=5,order=mixed]"}},
-         {"a/b/m[x]@image_order=random,images_per_request=5 mcq":
-             {"test": "t.py::t[a/b/m[x]@image_order=random,images_per_request=5]"}}),
-        ("records.json", {"a/b/m[x]@model=c[d,images=e[1,2]],reading=x mcq": 1},
-         {"a/b/m[x]@model=c[d,images=e[1,2]],parser=x mcq": 1}),
-        ("samples.json", {"a": {"csv": ["key,reading", "reading 5,order mixed"]}},
-         {"a": {"csv": ["key,reading", "reading 5,order mixed"]}}),
-        ("tables.json", {"T": {"csv": ["asked,n", '"images 1, order mixed, parser letter 2",0.5']}},
-         {"T": {"csv": ["asked,n", '"image_order random, images_per_request 1, parser_version letter 2",0.5']}}),
-    ],
-    ids=["variant", "case", "model", "samples", "table"],
-)  # fmt: skip
-def test_options_have_new_names_where_golden_files_have_old_ones(
-    renamed: Any, file: str, before: Any, after: Any
-) -> None:
-    renamed.write_golden(f"main/{file}", before)
-    found = renamed.read_golden(f"main/{file}")
-    assert not [*renamed.find_differences(f"main/{file}", found, after)]
-    assert [*renamed.find_differences(f"main/{file}", before, after)] or before == after
-
-
-def test_a_renamed_option_with_another_value_is_found(renamed: Any) -> None:
-    renamed.write_golden("main/records.json", {"a": {"variant": {"reading": "strict"}}})
-    found = renamed.find_differences(
-        "main/records.json", renamed.read_golden("main/records.json"), {"a": {"variant": {"parser": "lenient"}}}
-    )
-    assert [str(each) for each in found] == ['main/records.json: a / variant / parser: "strict" -> "lenient"']
-
-
-def test_the_order_of_rows_counts_except_in_named_files(golden: Any, folder: Path) -> None:
-    (folder / "changes.toml").write_text('any_row_order = ["main/tables.json.gz"]', encoding="utf-8")
-    rows = ["options,Model,acc", '"order 1, seed 2",a,82.86', '"order 3, seed 2",b,80.00', '"order 3, seed 2",b,81.00']
-    other = [rows[0], rows[3], '"seed 2, order 1",a,82.86', rows[2]]
-    assert not list(golden.find_differences("main/tables.json.gz", {"csv": rows}, {"csv": other}))
-    assert list(golden.find_differences("main/samples.json.gz", {"csv": rows}, {"csv": other}))
-    assert list(golden.find_differences("other/tables.json.gz", {"csv": rows}, {"csv": other}))
-    changed = [*other[:3], '"order 3, seed 2",b,80.90']
-    assert list(golden.find_differences("main/tables.json.gz", {"csv": rows}, {"csv": changed}))
-    assert list(golden.find_differences("main/tables.json.gz", {"csv": rows}, {"csv": rows[:3]}))
+def test_one_protocol_is_written_alone(golden: Any) -> None:
+    kept = {"run": 1, "a/b/c[] mcq": 1, "a/gone/c[] mcq": 1, "a/b/c[] posterior": 1}
+    now = {"run": 2, "a/b/c[] mcq": 2, "a/new/c[] mcq": 2, "a/b/c[] posterior": 2}
+    assert golden.with_cases_of("mcq", kept, now) == {
+        "run": 1,
+        "a/b/c[] mcq": 2,
+        "a/new/c[] mcq": 2,
+        "a/b/c[] posterior": 1,
+    }
