@@ -214,10 +214,11 @@ class Matcher(Model):
 
 @dataclass(frozen=True)
 class Head:
-    """The outputs of a classifier, and whether they are one of ImageNet's class lists in its order."""
+    """The outputs of a classifier, whether they are one of ImageNet's class lists in its order, and their names."""
 
     outputs: int
     imagenet: bool = False
+    names: tuple[str, ...] = ()
 
 
 class Classifier(Model):

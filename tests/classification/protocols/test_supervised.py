@@ -186,3 +186,18 @@ def test_timm_tells_its_outputs_without_its_weights() -> None:
     assert wide.head == Head(21843, imagenet=True)
     own = TimmClassifier(parse_spec("timm[resnet18,pretrained=./own.pth,num_classes=37]"), offline=True)
     assert own.head == Head(37)
+
+
+def test_named_outputs_are_found_in_any_order(pictures: Pictures) -> None:
+    data = pictures([0], classes=2, names=("cat", "fire truck"))
+    columns = _head_columns(Head(3, names=("fire_truck, fire engine", "dog", "Cat")), data)
+    assert columns.indices.tolist() == [2, 0]
+    assert columns.variant == {"head": "2 of 3 outputs by name"}
+    same = _head_columns(Head(2, names=("cat", "fire truck")), data)
+    assert (same.indices.tolist(), same.variant) == ([0, 1], {})
+
+
+@pytest.mark.parametrize("names", [("cat", "dog"), ("cat, fire truck", "x"), ("cat", "cat")])
+def test_a_class_that_no_output_names_alone_is_refused(pictures: Pictures, names: tuple[str, ...]) -> None:
+    with pytest.raises(ModelError, match=r"outputs of the model have names.*not all among them.*imagenet=true"):
+        _head_columns(Head(2, names=names), pictures([0], classes=2, names=("cat", "fire truck")))

@@ -76,8 +76,11 @@ class _HeadColumns:
 def _head_columns(head: Head, dataset: Dataset) -> _HeadColumns:
     """Return the outputs of a head for the classes of a split.
 
-    Raises ModelError if the number of classes differs and they cannot be mapped to ImageNet's.
+    Raises ModelError if the classes cannot be found by the names of the outputs, or if their number differs and they
+    cannot be mapped to ImageNet's.
     """
+    if head.names and dataset.names and not head.imagenet:
+        return _columns_by_name(head, dataset)
     by_position = _HeadColumns(np.arange(dataset.classes, dtype=np.int64))
     if head.outputs == dataset.classes:
         imagenets = head.imagenet and head.outputs in LISTS
@@ -103,6 +106,29 @@ def _head_columns(head: Head, dataset: Dataset) -> _HeadColumns:
     return _HeadColumns(
         indices, f"{LISTS[head.outputs]} ({head.outputs} outputs), {has} of {len(chosen)} classes by {by}"
     )
+
+
+def _columns_by_name(head: Head, dataset: Dataset) -> _HeadColumns:
+    """Return the outputs that have the names of a split's classes; a name may list several, as "tench, Tinca tinca"."""
+    outputs: dict[str, set[int]] = {}
+    for index, name in enumerate(head.names):
+        for part in {name, *name.split(",")}:
+            outputs.setdefault(normalise_name(part), set()).add(index)
+    found = [outputs.get(normalise_name(name), set()) for name in dataset.names]
+    indices = np.array([min(places) if len(places) == 1 else NONE for places in found], np.int64)
+    offered = [*(dataset.subset or range(dataset.classes))]
+    lost = [dataset.names[index] for index in offered if indices[index] == NONE]
+    if lost or len({*indices[offered].tolist()}) < len(offered):
+        shown = ", ".join(lost[:MAX_LISTED] or ["two classes have one output"])
+        raise ModelError(
+            f"The outputs of the model have names, and the classes of {dataset.benchmark}/{dataset.split} are not all "
+            f"among them: {shown}. The model's first names are {', '.join(head.names[:MAX_LISTED])}. Name the classes "
+            "of the split as the model does. If the names are those of ImageNet in its order, write imagenet=true."
+            f"{_describe_classes(dataset)}"
+        )
+    if head.outputs == dataset.classes and np.array_equal(indices, np.arange(dataset.classes)):
+        return _HeadColumns(indices)
+    return _HeadColumns(indices, f"{len(offered)} of {head.outputs} outputs by name")
 
 
 def _refusal(head: Head, dataset: Dataset, why: str) -> str:

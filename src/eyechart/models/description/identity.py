@@ -54,6 +54,7 @@ class ModelDescription(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     scoring_obstacle: str = ""
     templates: str = ""
     head: tuple[int, bool] | None = None
+    head_names: tuple[str, ...] = ()
     prices: Mapping[str, float] = {}
     note: str = ""
     late_files: tuple[str, ...] = ()
@@ -77,6 +78,7 @@ def describe(model: Model) -> ModelDescription:
         scoring_obstacle=model.scoring_obstacle if isinstance(model, Scorer) else "",
         templates=model.templates if isinstance(model, Encoder) else "",
         head=(head.outputs, head.imagenet) if head else None,
+        head_names=head.names if head else (),
         prices=dict(_describe_prices(model)),
         note=model.model_note,
         late_files=tuple(sorted(model.late_files)),
@@ -138,7 +140,7 @@ class DescribedModel(Model):
     @property
     def head(self) -> Head | None:
         """The outputs of a classifier, None if they are known only from its answers."""
-        return Head(*self.description.head) if self.description.head else None
+        return Head(*self.description.head, self.description.head_names) if self.description.head else None
 
     @property
     def model_note(self) -> str:

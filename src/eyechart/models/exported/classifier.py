@@ -15,6 +15,7 @@ import numpy as np
 from PIL import Image
 
 from eyechart.errors import ModelError, SpecError
+from eyechart.models.exported.class_names import find_class_names
 from eyechart.models.exported.graph import Graph, Port
 from eyechart.models.exported.onnx_graph import OnnxGraph
 from eyechart.models.exported.openvino_graph import OpenVinoGraph
@@ -200,7 +201,10 @@ class ExportedClassifier(Classifier):
         told = original is None and self.graph.metadata.get(IMAGENET_KEY) == "true"
         known = told or bool(original and original.imagenet and original.outputs == width)
         imagenet = known if said is None else said
-        return Head(width, imagenet=imagenet) if width else None
+        if not width:
+            return None
+        names = () if imagenet or original else find_class_names(self.path, self.graph.metadata, width)
+        return Head(width, imagenet=imagenet, names=names)
 
     def prepare(self, image: Image.Image) -> Any:
         """Return an RGB image as bytes (h, w, 3)."""

@@ -13,6 +13,7 @@ from eyechart.data.images import decode_image
 from eyechart.data.readers.imagenet_sample import open_sample
 from eyechart.errors import ModelError, SpecError
 from eyechart.messages.install_commands import install_package_command
+from eyechart.models.exported.class_names import CLASSES_KEY
 from eyechart.models.exported.classifier import IMAGENET_KEY, OnnxClassifier
 from eyechart.models.exported.preprocessing_sources import KEY
 from eyechart.models.registry import create_model
@@ -99,7 +100,7 @@ def _describe(model: TimmClassifier, path: Path) -> None:
     properties = {
         KEY: json.dumps(torch_runtime.to_jsonable(model.preprocessing), sort_keys=True),
         IMAGENET_KEY: str(head.imagenet).lower(),
-        **({"eyechart.classes": json.dumps(open_clip_names(), ensure_ascii=False)} if named else {}),
+        **({CLASSES_KEY: json.dumps(open_clip_names(), ensure_ascii=False)} if named else {}),
         "eyechart.origin": str(model.spec),
         "eyechart.origin_sha256": model.identity.weights_sha256,
     }
