@@ -109,6 +109,14 @@ def test_scores_are_found_by_name_among_several_outputs(tmp_path: Path, steps: P
         answers(model(tmp_path / "m.onnx", f"preprocessing={steps}"))
 
 
+def test_logits_beside_probabilities_are_taken_as_they_are(tmp_path: Path, steps: Path) -> None:
+    proto = onnx.load(save_graph(tmp_path / "m.onnx"))
+    proto.graph.node.append(helper.make_node("Softmax", ["logits"], ["soft"]))
+    proto.graph.output.insert(0, helper.make_tensor_value_info("soft", TensorProto.FLOAT, ("n", 4)))
+    onnx.save(proto, tmp_path / "m.onnx")
+    np.testing.assert_allclose(answers(model(tmp_path / "m.onnx", f"preprocessing={steps}")), expected(), atol=1e-5)
+
+
 def test_threads_change_no_byte(tmp_path: Path, steps: Path) -> None:
     path = save_graph(tmp_path / "m.onnx")
     one, two = (model(path, f"preprocessing={steps}", f"threads={count}") for count in (1, 2))
@@ -161,6 +169,32 @@ def test_dynamic_quantisation_is_answered_image_by_image(dynamic: Path, steps: P
     assert made.identity.processor["instructions"] == instructions() != "unknown"
     with pytest.raises(SpecError, match=r"batch_size=4\. The file is quantised dynamically.*Leave batch_size out"):
         _ = model(dynamic, f"preprocessing={steps}", "batch_size=4").batch_size
+
+
+def test_an_answer_of_a_dynamically_quantised_file_is_its_images_own(dynamic: Path, steps: Path) -> None:
+    made = model(dynamic, f"preprocessing={steps}")
+    one_by_one = [answers(made, [colour]).tobytes() for colour in COLOURS]
+    assert [answers(made, [colour]).tobytes() for colour in reversed(COLOURS)] == one_by_one[::-1]
+    assert answers(made).tobytes() != b"".join(one_by_one)  # in one batch they share the scale of the activations
+
+
+def test_a_statically_quantised_file_is_another_model(tmp_path: Path, steps: Path) -> None:
+    from onnxruntime.quantization import CalibrationDataReader, quantize_static
+
+    class Colours(CalibrationDataReader):
+        def __init__(self) -> None:
+            self.batches = iter([{"images": np.ones((1, 3, 8, 8), np.float32)}])
+
+        def get_next(self) -> Any:
+            return next(self.batches, None)
+
+    path = save_graph(tmp_path / "m.onnx")
+    quantize_static(path, tmp_path / "int8.onnx", Colours())
+    made = model(tmp_path / "int8.onnx", f"preprocessing={steps}")
+    assert (made.identity.dtype, made.batch_size) == ("int8", 16)
+    assert made.identity.processor["instructions"] == instructions()
+    assert made.identity.in_key != model(path, f"preprocessing={steps}").identity.in_key
+    assert not np.array_equal(answers(made), expected())
 
 
 def test_the_instructions_of_the_processor_are_those_of_linux(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,6 +258,7 @@ def test_a_bad_file_is_one_sentence(tmp_path: Path, steps: Path, kind: str, sent
 @pytest.mark.parametrize(
     ("shape", "sentence"),
     [
+        (("n", 192), r"has the inputs images \(free, 192\)\. Expected one of images"),
         (("n", 1, 8, 8), r"has the input images \(free, 1, 8, 8\)\. Expected 3 channels"),
         (("n", 3, 10, 10), r"takes images of 10x10, but its preprocessing makes 8x8"),
     ],

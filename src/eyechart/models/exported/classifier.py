@@ -214,12 +214,16 @@ class ExportedClassifier(Classifier):
         """Return logits (n, classes), which are the logarithms of a graph that returns probabilities."""
         self._load()
         scores = self.graph.run_rows(self._images, self._batch(images), self._scores.name)
-        said = self.options.probabilities
-        if said is None and not self.graph.ends_in_softmax:
-            self._check_logits(scores)
-        if said or (said is None and self.graph.ends_in_softmax):
+        if self._are_probabilities:
             return np.asarray(np.log(np.maximum(scores, TINY)))
+        if self.options.probabilities is None:
+            self._check_logits(scores)
         return scores
+
+    @cached_property
+    def _are_probabilities(self) -> bool:
+        said = self.options.probabilities
+        return self.graph.ends_in_softmax(self._scores.name) if said is None else said
 
     def _load(self) -> None:
         if not self.loads:

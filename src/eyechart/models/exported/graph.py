@@ -69,10 +69,9 @@ class Graph(ABC):
     def settings(self) -> Mapping[str, Any]:
         """What else changes numbers: the engine, its precision, and the instructions for whole numbers."""
 
-    @property
     @abstractmethod
-    def ends_in_softmax(self) -> bool:
-        """Whether the last operator makes probabilities."""
+    def ends_in_softmax(self, output: str) -> bool:
+        """Return whether the last operator before an output makes probabilities."""
 
     @abstractmethod
     def run(self, feeds: Mapping[str, Any], output: str) -> Any:

@@ -109,11 +109,10 @@ class OnnxGraph(Graph):
             **({"instructions": instructions()} if whole else {}),
         }
 
-    @property
-    def ends_in_softmax(self) -> bool:
-        """Whether the last operator before the only output is a softmax."""
+    def ends_in_softmax(self, output: str) -> bool:
+        """Return whether the last operator before an output is a softmax."""
         makers = {name: node for node in self._proto.graph.node for name in node.output}
-        node = makers.get(self._proto.graph.output[0].name)
+        node = makers.get(output)
         while node is not None and node.op_type in PASSED_ON:
             node = makers.get(node.input[0])
         return node is not None and node.op_type == "Softmax"

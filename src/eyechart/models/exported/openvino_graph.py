@@ -77,10 +77,10 @@ class OpenVinoGraph(Graph):
         whole = self.precision.startswith("int")
         return {"engine": "OpenVINO", "precision": self.hint, **({"instructions": instructions()} if whole else {})}
 
-    @property
-    def ends_in_softmax(self) -> bool:
-        """Whether the last operator before the first output is a softmax."""
-        node = self._model.outputs[0].get_node().input_value(0).get_node()
+    def ends_in_softmax(self, output: str) -> bool:
+        """Return whether the last operator before an output is a softmax."""
+        (port,) = (port for port, named in zip(self._model.outputs, self.outputs, strict=True) if named.name == output)
+        node = port.get_node().input_value(0).get_node()
         while node.get_type_name() in PASSED_ON:
             node = node.input_value(0).get_node()
         return bool(node.get_type_name() == "Softmax")
