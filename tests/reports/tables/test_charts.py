@@ -43,25 +43,9 @@ def test_bars_have_the_values_and_intervals_of_the_cells(cells: Any, panel: Any,
     assert [*lay_out(figure, monkeypatch).problems()] == []
 
 
-def test_a_matrix_has_a_text_where_it_has_a_value(panel: Any, monkeypatch: Any) -> None:
-    figure, ax = panel
-    kind = pd.CategoricalDtype(NAMES)
-    pairs = [(row, column, 0.1 * index) for index, (row, column) in enumerate(zip(NAMES, NAMES[::-1], strict=True))]
-    frame = pd.DataFrame(pairs, columns=["row", "column", "value"]).astype({"row": kind, "column": kind})
-    charts.draw_matrix(ax, frame, "{:.1f}".format, "Blues")
-    assert [(text.get_position(), text.get_text()) for text in ax.texts] == [
-        ((3, 0), "0.0"), ((2, 1), "0.1"), ((1, 2), "0.2"), ((0, 3), "0.3"),
+def test_a_matrix_has_a_text_for_each_value_that_can_be_read_on_its_colour(panel: Any) -> None:
+    _, ax = panel
+    charts.draw_matrix(ax, np.array([[0.1, -0.9], [np.nan, 0.7]]), "abcd", "RdBu_r", low=-1)
+    assert [(text.get_position(), text.get_text(), text.get_color()) for text in ax.texts] == [
+        ((0, 0), "a", "black"), ((1, 0), "b", "white"), ((0, 1), "c", "black"), ((1, 1), "d", "white"),
     ]  # fmt: skip
-    assert [*lay_out(figure, monkeypatch).problems()] == []
-
-
-def test_a_strip_has_all_values_of_a_row_and_their_mean(cells: Any, panel: Any, monkeypatch: Any) -> None:
-    figure, ax = panel
-    charts.draw_strips(ax, cells)
-    charts.label_rows(ax, NAMES)
-    assert [line.get_xdata().tolist() for line in ax.lines] == [
-        pytest.approx(part.tolist()) for _, part in (100 * cells["value"]).groupby(cells["row"])
-    ]
-    means = [lines.get_segments()[0][0, 0] for lines in ax.collections[1::2]]
-    assert means == pytest.approx((100 * cells.groupby("row")["value"].mean()).tolist())
-    assert [*lay_out(figure, monkeypatch).problems()] == []

@@ -10,7 +10,7 @@ import pandas as pd
 
 from eyechart.classification.tables.best_variant import best_variants
 from eyechart.classification.tables.class_pages import PAPER, check_same_images, label_outcomes, single_labels
-from eyechart.reports.figures.charts import CustomFigure
+from eyechart.reports.figures.charts import CustomFigure, draw_matrix
 from eyechart.reports.figures.panels import create_panels, format_counts, text_width, wrap_name
 from eyechart.reports.runs import Runs
 from eyechart.reports.tables.definition import TableDefinition
@@ -123,11 +123,8 @@ def _draw_agreements(pages: Sequence[Page]) -> "Figure":
 def _draw_agreement(ax: "Axes", page: Page, cells: pd.DataFrame) -> None:
     names = [wrap_name(name) for name in page.names["model"]]
     values = cells["value"].to_numpy().reshape(len(names), len(names))
-    ax.imshow(values, vmin=-1, vmax=1, cmap="RdBu_r")
-    for (row, column), cell in zip(np.ndindex(values.shape), cells.to_dict("records"), strict=True):
-        text = format_cell(AGREEMENT.make_cell(cell), with_n=False).replace(" ", "\n", 1)
-        dark = abs(values[row, column]) > 0.6
-        ax.text(column, row, text, ha="center", va="center", fontsize=6, color="white" if dark else "black")
+    texts = (format_cell(AGREEMENT.make_cell(cell), with_n=False) for cell in cells.to_dict("records"))
+    draw_matrix(ax, values, (text.replace(" ", "\n", 1) for text in texts), "RdBu_r", low=-1)
     ax.set_xticks(range(len(names)), names, rotation=90, fontsize=NAMES)
     ax.set_yticks(range(len(names)), names, fontsize=NAMES)
     under, counts = one_line(f"{page.title}, {page.labels}"), format_counts(sorted({*cells["n"]}))

@@ -118,7 +118,7 @@ def _classify_choice(item: Item, choice: AnnotatorChoice) -> str:
     return BY_CHOICE[MODEL in sources, LABELS in sources]
 
 
-def outcome_cells(page: Page) -> pd.DataFrame:
+def _outcome_cells(page: Page) -> pd.DataFrame:
     """Return the outcomes of a page of a sheet."""
     if not isinstance(page, _SheetPage):
         raise TypeError(f"The page {page.title} has no answers of annotators.")
@@ -192,7 +192,7 @@ ANNOTATION_OUTCOMES = TableDefinition(
     needs="needs the answers to a sheet of disputed images",
     command="eyechart annotate, and give what comes back: eyechart table F7 RUN… --annotations=answers.json",
     title="{page}: second annotation pass where {labels} disputes {model} ({protocol})",
-    cells=outcome_cells,
+    cells=_outcome_cells,
     rows=("Category", ""),
     order=("row", "position"),
     columns=("images", "disputed", "answered", *OUTCOMES, *SUMS),
@@ -200,7 +200,7 @@ ANNOTATION_OUTCOMES = TableDefinition(
 
 
 def _draw_pies(part: "SubFigure", page: Page, _: Runs) -> None:
-    categories = [*outcome_cells(page).groupby("Category", sort=False)]
+    categories = [*_outcome_cells(page).groupby("Category", sort=False)]
     for ax, (category, cells) in zip(part.subplots(1, len(categories), squeeze=False)[0], categories, strict=True):
         _draw_pie(ax, str(category), cells)
 
@@ -226,5 +226,5 @@ OUTCOME_PIES = BlockFigure(
     draw=_draw_pies,
     caption=lambda page: page.fill(ANNOTATION_OUTCOMES.title),
     height=lambda _: HEIGHT,
-    width=lambda page: WIDTH * max(2, outcome_cells(page)["Category"].nunique()),
+    width=lambda page: WIDTH * max(2, _outcome_cells(page)["Category"].nunique()),
 )

@@ -22,12 +22,12 @@ def _imagenet_pages(runs: Runs, labels: str | None) -> list[Page]:
         cases = group.scored_under(labels or group.reference)
         if cases and cases[0].record.benchmark == "imagenet":
             page = create_page(group.select(cases), labels or group.reference)
-            names = [model_name(case, protocol) for case, protocol in zip(cases, page.names["Protocol"], strict=True)]
+            names = [_model_name(case, protocol) for case, protocol in zip(cases, page.names["Protocol"], strict=True)]
             pages.append(replace(page, names=pd.DataFrame({"Model": names})))
     return pages
 
 
-def model_name(case: CaseRun, protocol: str) -> str:
+def _model_name(case: CaseRun, protocol: str) -> str:
     """Return the name of a model as Mill writes it; protocols other than Mill's are named."""
     model = case.model.replace("/", " / ", 1) if case.record.model.backend == "open_clip" else case.model
     return model if protocol == "zero_shot" else f"{model} ({protocol})"

@@ -33,7 +33,7 @@ ORDER = ("open_world", "closed_world_plus", "closed_world")
 CLOSED = "closed_world"
 
 
-def protocol_pages(runs: Runs, labels: str | None) -> list[Page]:
+def _protocol_pages(runs: Runs, labels: str | None) -> list[Page]:
     """Return a page for every group and label set with several text protocols; of several encoders, the best.
 
     A block has the protocols of a model with the same prompt options; its base is closed world.
@@ -92,7 +92,7 @@ CLOSED_AND_OPEN = TableDefinition(
     alias="T6",
     source=PAPER,
     summary="Accuracy in closed world, closed world with mapping and open world by label category, with the changes.",
-    pages=protocol_pages,
+    pages=_protocol_pages,
     needs="puts CW, CW+ and OW side by side",
     command='pytest -k "closed_world or open_world"',
     title="{page}: accuracy (%) in closed and open world{both}",

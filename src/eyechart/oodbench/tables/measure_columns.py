@@ -29,7 +29,7 @@ def measure_cells(pairs: pd.DataFrame, seed: int, columns: Sequence[str] = (*COL
     `pairs` has the columns of `page_pairs`; pairs without both answers do not count.
     """
     pairs = pairs[pairs["answered"]]
-    estimates = measure_estimates(
+    estimates = _measure_estimates(
         pairs[COUNTS].to_numpy(np.int64), pairs["data"].to_numpy(np.int64), pairs["image"].to_numpy(np.int64), seed
     )
     rows: list[dict[str, object]] = [{"column": "Num", "count": int(pairs[CONFUSION].to_numpy().sum())}]
@@ -39,7 +39,7 @@ def measure_cells(pairs: pd.DataFrame, seed: int, columns: Sequence[str] = (*COL
     return cells[cells["column"].isin(columns)]
 
 
-def measure_estimates(counts: Ints, strata: Ints, images: Ints, seed: int) -> Estimates:
+def _measure_estimates(counts: Ints, strata: Ints, images: Ints, seed: int) -> Estimates:
     """Return every measure and rate of pairs with its interval clustered by image, as in the record of one data set.
 
     `counts` (m, 7) are the columns COUNTS of each pair; `strata` and `images` (m,) its data set and image. An interval

@@ -69,7 +69,7 @@ class _ResamplingTest:
 
 
 @dataclass(frozen=True)
-class Degradations:
+class _Degradations:
     """The degradations of models: on hard samples and on OOD-H (models,), on resampled hard samples (times, models)."""
 
     hard: Floats
@@ -106,7 +106,7 @@ def _hard_sample_numbers(case: CaseRun) -> list[int]:
     return sorted(pairs.loc[pairs["main"] & (pairs["subset"] == HARD_SAMPLES), "pair"])
 
 
-def _compute_degradations(page: Page) -> Degradations:
+def _compute_degradations(page: Page) -> _Degradations:
     """Return the degradations of the models of a page. Raises ReportError if they have different hard samples."""
     first = page.cases[0]
     for case in page.cases:
@@ -120,7 +120,7 @@ def _compute_degradations(page: Page) -> Degradations:
         np.array([accuracy(_correct_counts(case, name).sum(axis=0)) for case in page.cases]) for name in (ID, OOD_H)
     )
     totals = np.stack([hard[:, rows].sum(axis=1) for rows in _draw_baseline(hard.shape[1])])
-    return Degradations(start - accuracy(hard.sum(axis=1)), start - far, start - accuracy(totals))
+    return _Degradations(start - accuracy(hard.sum(axis=1)), start - far, start - accuracy(totals))
 
 
 def _draw_baseline(n: int) -> Ints:
@@ -165,7 +165,7 @@ def number(
     return {"value": value, "n": n, "low": ci[0], "high": ci[1], "format": style}
 
 
-def _compare_full_sets(degradations: Degradations) -> Iterator[Evidence]:
+def _compare_full_sets(degradations: _Degradations) -> Iterator[Evidence]:
     test, both = f_test(degradations.hard, degradations.ood), correlation(degradations.hard, degradations.ood)
     head = f"F({test.df1}, {test.df2}), variance on hard samples to that on OOD-H"
     yield "1", head, {VALUE: number(test.f, both.n), P: number(test.p)}
@@ -173,7 +173,7 @@ def _compare_full_sets(degradations: Degradations) -> Iterator[Evidence]:
     yield "2", SPEARMAN, {VALUE: number(both.spearman, both.n, both.spearman_ci), P: number(both.spearman_p)}
 
 
-def _compare_resamples(degradations: Degradations) -> Iterator[Evidence]:
+def _compare_resamples(degradations: _Degradations) -> Iterator[Evidence]:
     for name, test in degradations.tests.items():
         varies = name == VARIANCE
         evidence, of, style = (

@@ -17,7 +17,7 @@ from eyechart.realbirdid.tables.abstention_tables import (
 )
 from eyechart.realbirdid.tables.bird_pages import find_metrics
 from eyechart.realbirdid.tables.reasons import ALL, CONFUSION, INITIALS, confusion
-from eyechart.reports.figures.charts import BlockFigure
+from eyechart.reports.figures.charts import BlockFigure, draw_matrix
 from eyechart.reports.figures.panels import wrap_name
 from eyechart.reports.runs import Runs
 from eyechart.reports.tables.render import P_VALUE, one_line
@@ -127,12 +127,8 @@ def _draw_matrix(ax: "Axes", cells: pd.DataFrame) -> None:
     """Draw one matrix; each cell has its share of the row and its count."""
     issues, reasons = cells["issue"].unique(), cells["reason"].unique()
     shares = cells["value"].fillna(0).to_numpy().reshape(len(issues), len(reasons))
-    ax.imshow(shares, vmin=0, vmax=1, cmap="Blues", aspect="auto")
-    for (row, column), cell in zip(
-        np.ndindex(shares.shape), cells.rename(columns={"count": "answers"}).itertuples(), strict=True
-    ):
-        colour = "white" if shares[row, column] > 0.6 else "black"
-        ax.text(column, row, _format_share(cell), ha="center", va="center", fontsize=6, color=colour)
+    texts = map(_format_share, cells.rename(columns={"count": "answers"}).itertuples())
+    draw_matrix(ax, shares, texts, "Blues", aspect="auto")
     ax.set_xticks(range(len(reasons)), [INITIALS.get(reason, one_line(reason)) for reason in reasons], fontsize=7)
     ax.set_yticks(range(len(issues)), [INITIALS.get(issue, issue) for issue in issues], fontsize=7)
 

@@ -28,11 +28,11 @@ METHODS = (
 def _method_pages(runs: Runs, labels: str | None) -> list[Page]:
     """Return the pages of models with a flat list and a tree of the same images; flat lists of a model stand first."""
     flat, trees = (select_pages(runs, protocol, labels) for protocol in (FLAT, SPECIES))
-    pairs = [_join_pages(first, second) for first in flat for second in trees if same_images(first, second)]
+    pairs = [_join_pages(first, second) for first in flat for second in trees if _same_images(first, second)]
     return [page for page in pairs if page.cases]
 
 
-def same_images(left: Page, right: Page) -> bool:
+def _same_images(left: Page, right: Page) -> bool:
     """Return whether both have the same images and observations."""
     first, second = left.cases[0].record.data, right.cases[0].record.data
     return (left.title, first.fingerprint, first.labels) == (right.title, second.fingerprint, second.labels)

@@ -33,7 +33,7 @@ RATES = (
 )
 
 
-def abstentions(page: Page) -> pd.DataFrame:
+def _abstentions(page: Page) -> pd.DataFrame:
     """Return the answers that abstain on unanswerable images, level by level.
 
     Columns: `row`, `Level`, `issue` (what is the matter with the image), `reason` (that the model gives) and
@@ -59,7 +59,7 @@ def confusion(page: Page) -> pd.DataFrame:
     `count` is the number of answers, `value` their share of the `n` answers about the issue, with its interval. The
     issue "all" has the sums, without shares.
     """
-    answers = abstentions(page)
+    answers = _abstentions(page)
     issues = answers[MATRIX].drop_duplicates()
     known = issues[issues["issue"] == UNKNOWN]
     rows = prompt_levels(page, [UNANSWERABLE])[["row", "Level"]].merge(pd.DataFrame({"issue": ISSUES}), how="cross")
@@ -110,7 +110,7 @@ def _confusion_cells(page: Page) -> pd.DataFrame:
 
 def _confusion_columns(page: Page) -> Sequence[str]:
     """Return a column per reason for counts, and one for shares."""
-    heads = [INITIALS.get(reason, reason) for reason in _given_reasons(abstentions(page))]
+    heads = [INITIALS.get(reason, reason) for reason in _given_reasons(_abstentions(page))]
     return (*heads, *(f"{head} %" for head in heads), "AR", "Right")
 
 

@@ -169,8 +169,8 @@ def _conclude(variations: Sequence[Variation]) -> str:
     if not floor.n:
         return f"{changed}. No sample has an outcome under both settings, so that there is no noise floor."
     outcomes = f"{changed}; of {floor.n:,} outcomes, {floor.lost} became wrong and {floor.gained} correct"
-    detected = "detects no loss" if isnan(floor.detectable) else f"detects losses from {points(floor.detectable)} on"
-    excluded = "excludes none" if isnan(floor.excludable) else f"excludes losses from {points(floor.excludable)} on"
+    detected = "detects no loss" if isnan(floor.detectable) else f"detects losses from {_points(floor.detectable)} on"
+    excluded = "excludes none" if isnan(floor.excludable) else f"excludes losses from {_points(floor.excludable)} on"
     return (
         f"{outcomes}. A gate at alpha {worst.alpha:g} {detected} and {excluded}; it cannot decide about smaller ones."
     )
@@ -184,6 +184,6 @@ def _describe_flips(item: Variation, settings: int) -> str:
     return f"none of {item.flips.n:,} predictions changed in {count_of(settings, 'comparison')} (at most {most:.2f} %)"
 
 
-def points(fraction: float) -> str:
+def _points(fraction: float) -> str:
     """Return a fraction as percentage points."""
     return f"{100 * fraction:.2f} points"

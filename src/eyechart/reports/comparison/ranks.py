@@ -100,7 +100,7 @@ class RankedModel:
 
 
 @dataclass(frozen=True)
-class PooledRank:
+class _PooledRank:
     """A model's weighted mean over several splits, and the best and the worst rank that it may have."""
 
     name: str
@@ -118,7 +118,7 @@ class PooledRank:
 class PooledRanks:
     """The ranks of models over several splits, the best value first, and how many samples decided them."""
 
-    models: tuple[PooledRank, ...]
+    models: tuple[_PooledRank, ...]
     samples: int
     left_out: int
     effective_units: float
@@ -197,7 +197,7 @@ def pool_ranks(
     sign = -1 if splits[0][0].metric.higher_is_better is False else 1
     means = values.scores @ values.weights / values.weights.sum()
     models = [
-        PooledRank(name, sign * float(mean), int(low), int(high))
+        _PooledRank(name, sign * float(mean), int(low), int(high))
         for name, mean, low, high in zip(names, means, sets.lowest, sets.highest, strict=True)
     ]
     models.sort(key=lambda model: (-sign * round(model.value, 9), model.name))

@@ -30,14 +30,14 @@ class RunComparison:
     def verdicts(self) -> tuple[tuple[Key, Verdict], ...]:
         """The verdict of every metric, with the key of its case."""
         ranked = ((key, verdict) for key, verdicts in self.session.verdicts_of.items() for verdict in verdicts)
-        return tuple(sorted(ranked, key=sort_key))
+        return tuple(sorted(ranked, key=_sort_key))
 
     @cached_property
     def slices(self) -> tuple[tuple[Key, Verdict], ...]:
         """The verdicts on the slices that changed significantly, with the key of their case."""
         key_of = {id(number): key for key, case in self.session.cases.items() for number in case.numbers}
         changed = (verdict for verdict in self.session.slices if verdict.decision != INCONCLUSIVE)
-        return tuple(sorted(((key_of[id(verdict.comparison.whole)], verdict) for verdict in changed), key=sort_key))
+        return tuple(sorted(((key_of[id(verdict.comparison.whole)], verdict) for verdict in changed), key=_sort_key))
 
     @property
     def models(self) -> tuple[Verdict, ...]:
@@ -78,7 +78,7 @@ class RunComparison:
         return f"{self.count_slices()}; {few} have too few changed samples for a significant change"
 
 
-def sort_key(item: tuple[Key, Verdict]) -> tuple[int, float, float, Key, str]:
+def _sort_key(item: tuple[Key, Verdict]) -> tuple[int, float, float, Key, str]:
     """Return the sort key of a verdict: losses first, then p, size and name."""
     key, verdict = item
     comparison, p = verdict.comparison, verdict.adjusted

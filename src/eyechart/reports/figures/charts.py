@@ -1,15 +1,16 @@
-"""Charts of cells: a figure as a declaration, and bars, dots, curves, matrices and strips over long frames.
+"""Charts of cells: a figure as a declaration, bars over long frames, and matrices.
 
 The frames come from `TableDefinition.cells`: one row per number, with `row`, `column`, `value`, `low` and `high`.
-Bars, dots and strips draw values in per cent, along x, with the rows from top to bottom.
+Bars draw values in per cent, along x, with the rows from top to bottom.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from eyechart.reports.figures.panels import create_blocks, create_panels, set_caption, set_title, wrap_name
 from eyechart.reports.runs import Runs
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 COLOURS = ("tab:blue", "tab:orange", "tab:green", "tab:red", "tab:purple", "tab:brown", "tab:pink", "tab:olive")
 TEXT = 6  # points
-DARK, BAND = 0.6, 0.35  # the value from which text is white, and half the height of a strip
+DARK = 0.6  # the value from which text is white
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,27 +139,17 @@ def _draw_intervals(ax: "Axes", cells: pd.DataFrame, offsets: pd.Series) -> None
     ax.hlines(offsets[known], 100 * cells["low"][known], 100 * cells["high"][known], color="black", linewidth=0.8)
 
 
-def draw_matrix(ax: "Axes", cells: pd.DataFrame, text: Callable[[float], str], colours: str, low: float = 0) -> None:
-    """Draw the value of each `row` and `column` as a colour between `low` and 1, with its text.
-
-    `row` and `column` are categorical; their categories are the names at the left and beneath.
-    """
-    rows, columns = cells["row"].cat, cells["column"].cat
-    values = np.full((len(rows.categories), len(columns.categories)), np.nan)
-    values[rows.codes, columns.codes] = cells["value"]
-    ax.imshow(values, vmin=low, vmax=1, cmap=colours, aspect="auto")
-    for (row, column), value in np.ndenumerate(values):
-        if not np.isnan(value):
-            shade = "white" if abs(value) > DARK else "black"
-            ax.text(column, row, text(value), ha="center", va="center", fontsize=TEXT, color=shade)
-    ax.set_xticks(range(values.shape[1]), [wrap_name(name) for name in columns.categories], rotation=90, fontsize=TEXT)
-    ax.set_yticks(range(values.shape[0]), [wrap_name(name) for name in rows.categories], fontsize=TEXT)
-
-
-def draw_strips(ax: "Axes", cells: pd.DataFrame) -> None:
-    """Draw the values of each row as points with intervals from top to bottom of its band, and their mean as a line."""
-    for row, part in cells.dropna(subset="value").groupby("row"):
-        offsets = pd.Series(np.linspace(row - BAND, row + BAND, len(part)), part.index)
-        _draw_intervals(ax, part, offsets)
-        ax.plot(100 * part["value"], offsets, "o", color=COLOURS[0], markersize=3)
-        ax.vlines(100 * part["value"].mean(), row - BAND, row + BAND, color="black", linewidth=1)
+def draw_matrix(
+    ax: "Axes",
+    values: NDArray[np.float64],
+    texts: Iterable[str],
+    colours: str,
+    *,
+    low: float = 0,
+    aspect: Literal["equal", "auto"] = "equal",
+) -> None:
+    """Draw values (rows, columns) as colours between `low` and 1, each with its text, row by row."""
+    ax.imshow(values, vmin=low, vmax=1, cmap=colours, aspect=aspect)
+    for ((row, column), value), text in zip(np.ndenumerate(values), texts, strict=True):
+        shade = "white" if abs(value) > DARK else "black"
+        ax.text(column, row, text, ha="center", va="center", fontsize=TEXT, color=shade)

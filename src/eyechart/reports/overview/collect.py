@@ -43,11 +43,11 @@ def rows(run: str, records: Records) -> Iterator[Row]:
     """Yield the metrics of a run, one row each."""
     session = (run, records.run.started, records.run.eyechart, records.run.git_commit)
     for record in records.records:
-        case = case_columns(record)
+        case = _case_columns(record)
         yield from ((*session, *case, *_metric_columns(m), record.seconds, record.command) for m in record.metrics)
 
 
-def case_columns(record: Record) -> Row:
+def _case_columns(record: Record) -> Row:
     """Return the cells that identify a case, its model and its data."""
     model = record.model
     variant = json.dumps(dict(record.variant), sort_keys=True, ensure_ascii=False)
