@@ -24,6 +24,7 @@ from eyechart.data.dataset.dataset import Dataset
 from eyechart.models.spec import ModelSpec
 from eyechart.protocol.context import Context
 from eyechart.protocol.options import Option, OptionValues, RequestedValues
+from eyechart.protocol.sample_view import SampleView
 from eyechart.results.estimates import Estimate
 from eyechart.results.records import Metric as MetricRecord
 from eyechart.results.records import OutcomeCounts, Reported, UsageRecord
@@ -125,8 +126,8 @@ class Protocol(ABC, Generic[P]):
 
     Tables, page and exports read the following. `summary` is a sentence about what the model is asked, and `short_name`
     what published tables call the protocol; "" for its name. `order` is its position among the protocols of a table.
-    `score_name` says by what number it ranks classes. `sample_reader` is the `module:function` by which the page reads
-    its sample table (see `reports.page.samples`); "" for the columns that all tables share. `reference_labels`
+    `score_name` says by what number it ranks classes. `sample_view` says how the page shows its sample table;
+    None for the columns that all tables share. `reference_labels`
     is the label set of its samples that the page shows first, if the data set has no original one. `sample_unit` is
     what the page calls a sample, "" for what the reader of its sample table says; `knows_images` says whether the
     page can show the images of its records. `task_type` and
@@ -147,7 +148,7 @@ class Protocol(ABC, Generic[P]):
     short_name: ClassVar[str] = ""
     order: ClassVar[int] = 0
     score_name: ClassVar[str] = "score"
-    sample_reader: ClassVar[str] = ""
+    sample_view: ClassVar[SampleView | None] = None
     reference_labels: ClassVar[str] = ""
     sample_unit: ClassVar[str] = ""
     knows_images: ClassVar[bool] = True

@@ -15,6 +15,7 @@ from eyechart.oodbench.division.flags import OUTSCORED, UNLIKELY, Flags
 from eyechart.oodbench.division.pairs import DetectorOutput, flag_failures, require_annotation
 from eyechart.protocol.base import Example, Predictions, Protocol, Rows
 from eyechart.protocol.context import Context
+from eyechart.protocol.sample_view import Line, SampleView
 from eyechart.results.estimates import Estimate, score_estimates
 from eyechart.results.records import OutcomeCounts
 from eyechart.results.sample_table import SHARED_COLUMNS, shared_cells
@@ -115,13 +116,25 @@ def detection_scores(predictions: DetectionPredictions) -> Iterator[Estimate]:
     yield from score_estimates(LABELS, np.where(counted, log_scores(logits, categories), np.nan))
 
 
+def _describe_flags(row: Line) -> str:
+    """Return the cases by which a pair is flagged."""
+    flags = [name for name in ("outscored", "unlikely") if row[name] == "1"]
+    return "" if row["error"] else f"flagged: {', '.join(flags)}" if flags else "not flagged"
+
+
 class Detection(Protocol[DetectionPredictions]):
     """Evaluates a detector: which pairs it fails on, and how its logits are distributed."""
 
     name = "detection"
     example = Example("oodbench/sample-coco/open_clip[toybox-clip]", ("flagged all",))
     summary = "A detector scores every category of the image; pairs that it fails on divide the data."
-    sample_reader = "eyechart.oodbench.protocols.pair_views:read_detection"
+    sample_view = SampleView(
+        lambda _: {LABELS: ("correct", "target")},
+        unit="pair",
+        question=lambda row: f"{row['category_name']} ({row['category']})",
+        answer=_describe_flags,
+        details=lambda row: [("purified probability", row["probability"])],
+    )
     source = "arXiv 2602.18094"
     requires = ("encoder", "classifier", "matcher")
     options = (DETECTOR_TEMPLATES, THRESHOLD)

@@ -6,7 +6,7 @@ import numpy as np
 
 from eyechart.inference.store.responses import Response, Responses
 from eyechart.models.types import Usage
-from eyechart.oodbench.answers.pair_predictions import ExistencePredictions
+from eyechart.oodbench.answers.pair_predictions import LABELS, ExistencePredictions
 from eyechart.oodbench.answers.yes_no_answers import (
     PROMPT_NAMES,
     Query,
@@ -25,6 +25,7 @@ from eyechart.parsers.truncation import read_complete_word
 from eyechart.protocol.base import Example, Protocol
 from eyechart.protocol.context import Context
 from eyechart.protocol.options import OptionValues, RequestedValues
+from eyechart.protocol.sample_view import SampleView
 from eyechart.statistics.yes_no import MISSING, NO, UNPARSED, YES
 
 
@@ -35,7 +36,12 @@ class Existence(Protocol[ExistencePredictions]):
     example = Example("oodbench/sample-coco/hf[toybox-mllm]", ("acc ID", "acc OOD-S", "acc OOD-H"))
     prompts = ("existence", "existence_not", "existence_cot", "existence_cot_not")
     summary = "The model answers with yes or no whether a category is in the image."
-    sample_reader = "eyechart.oodbench.protocols.pair_views:read_existence"
+    sample_view = SampleView(
+        lambda _: {LABELS: ("correct", "target")},
+        unit="question",
+        question=lambda row: f"{row['category_name']}: {row['question']} question, pair {row['pair']}",
+        slots=lambda row: (row["question"], {"category": row["category_name"]}),
+    )
     prompt_kinds = ("positive", "negative")
     source = "arXiv 2602.18094"
     requires = ("generator",)

@@ -8,7 +8,7 @@ import numpy as np
 
 from eyechart.inference.store.responses import Response, Responses
 from eyechart.models.types import Usage
-from eyechart.oodbench.answers.pair_predictions import ProgressionPredictions
+from eyechart.oodbench.answers.pair_predictions import LABELS, ProgressionPredictions
 from eyechart.oodbench.answers.yes_no_answers import (
     Query,
     ask_queries,
@@ -34,6 +34,7 @@ from eyechart.protocol.base import Example, Protocol
 from eyechart.protocol.context import Context
 from eyechart.protocol.options import MAX_TOKENS, OptionValues, RequestedValues
 from eyechart.protocol.prompts import Prompt, get_prompt
+from eyechart.protocol.sample_view import Asked, Line, SampleView
 from eyechart.statistics.yes_no import MISSING, UNPARSED
 
 Couple = tuple[int, int]  # indices of two pairs in the division
@@ -95,6 +96,17 @@ def _random_order(first: int, second: int, what: str) -> tuple[int, int]:
     return (first, second) if Random(what).random() < 0.5 else (second, first)
 
 
+def _describe_question(row: Line) -> str:
+    first, second, stage = row["first_name"], row["second_name"], row["question"]
+    subject = {"existence": first, "counting": second, "logic": f"more {first} than {second}"}[stage]
+    return f"{stage}: {subject}, sample {row['sample']}"
+
+
+def _prompt_slots(row: Line) -> Asked:
+    first, second, stage = row["first_name"], row["second_name"], row["question"]
+    return stage, {"category": second if stage == "counting" else first, "other": second}
+
+
 class Progression(Protocol[ProgressionPredictions]):
     """Asks whether one category is present, how many objects of another there are, and whether the first has more."""
 
@@ -102,7 +114,9 @@ class Progression(Protocol[ProgressionPredictions]):
     example = Example("oodbench/sample-coco/hf[toybox-mllm]", ("e_acc OOD-H", "c_acc OOD-H", "l_acc OOD-H"))
     prompts = ("progression_counting", "progression_logic")
     summary = "Three questions of growing difficulty: existence, counting and logic."
-    sample_reader = "eyechart.oodbench.protocols.pair_views:read_progression"
+    sample_view = SampleView(
+        lambda _: {LABELS: ("correct", "target")}, unit="question", question=_describe_question, slots=_prompt_slots
+    )
     prompt_kinds = ("existence", "counting", "logic")
     source = "arXiv 2602.18094"
     requires = ("generator",)

@@ -1,6 +1,6 @@
 """The base class of predictions about birds, and the columns that their sample tables share."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.protocol.base import Predictions, Rows
+from eyechart.protocol.sample_view import Line
 from eyechart.realbirdid.data.observations import DATES, MAX_LISTED, REASONS, Observations
 from eyechart.results.records import ANSWERABLE, UNANSWERABLE
 from eyechart.results.sample_table import shared_cells
@@ -139,3 +140,18 @@ def format_numbers(values: NDArray[np.float64], digits: int = 9) -> list[str]:
 def format_outcomes(outcomes: NDArray[np.float64]) -> list[str]:
     """Return "1" for correct, "0" for wrong and "" for NaN."""
     return ["" if outcome != outcome else str(int(outcome)) for outcome in outcomes.tolist()]
+
+
+def answerability(row: Line) -> str:
+    """Return whether the bird of a row is answerable, and if not, the reason."""
+    return row["subset"] if row["subset"] == ANSWERABLE else row["reason"] or row["subset"]
+
+
+def scored_names(columns: Iterable[str]) -> list[str]:
+    """Return the columns of answers that have an outcome of their own beside them."""
+    return [name.removesuffix(".correct") for name in columns if name.endswith(".correct")]
+
+
+def short_number(number: str) -> str:
+    """Return a number with three significant digits."""
+    return f"{float(number):.3g}" if number else ""

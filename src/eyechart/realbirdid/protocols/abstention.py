@@ -1,6 +1,6 @@
 """Abstention: ask for the species under many prompts, and parse whether and why the model abstains."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -10,8 +10,10 @@ from eyechart.protocol.base import Example, Protocol
 from eyechart.protocol.context import Context
 from eyechart.protocol.options import MAX_TOKENS
 from eyechart.protocol.prompts import get_prompt
-from eyechart.realbirdid.answers.abstention_predictions import AbstentionPredictions
+from eyechart.protocol.sample_view import Line, SampleView
+from eyechart.realbirdid.answers.abstention_predictions import ABSTAIN, AbstentionPredictions
 from eyechart.realbirdid.answers.abstention_reasons import CHOICES, ReasonParser
+from eyechart.realbirdid.answers.bird_predictions import answerability
 from eyechart.realbirdid.answers.bird_vocabulary import BirdVocabulary
 from eyechart.realbirdid.answers.prompt_sets import load_prompt_set
 from eyechart.realbirdid.data.observations import REASONS
@@ -30,6 +32,10 @@ from eyechart.realbirdid.protocols.name_scores import require_observations
 REASON_LIST = ", ".join(REASONS)
 
 
+def _describe_abstention(row: Line) -> Iterator[tuple[str, str]]:
+    yield "abstained", "" if row["error"] else "yes" if row["prediction"] == ABSTAIN else "no"
+
+
 class Abstention(Protocol[AbstentionPredictions]):
     """Measure whether and why a model abstains, and how much that depends on the prompt."""
 
@@ -40,7 +46,16 @@ class Abstention(Protocol[AbstentionPredictions]):
     )
     prompts = ("abstention_reason",)
     summary = "The model may decline to answer; prompts of several levels tell it to do so."
-    sample_reader = "eyechart.realbirdid.protocols.bird_views:read_abstention"
+    sample_view = SampleView(
+        lambda _: {"abstention": ("correct", "target")},
+        unit="question",
+        question=lambda row: f"{row['prompt_level']}, wording {row['prompt'].removeprefix(row['prompt_level'] + '/')}",
+        category=answerability,
+        answer="stated_reason",
+        details=_describe_abstention,
+        slots=lambda row: (row["prompt"], {}),
+        sampling_unit="observation",
+    )
     source = "arXiv 2603.27033"
     requires = ("generator",)
     options = (PROMPT_SET, PROMPTS_PER_LEVEL, ABSTENTION_IMAGES, EXTRACTION, MAX_TOKENS)

@@ -11,12 +11,16 @@ from eyechart.models.types import Floats
 from eyechart.protocol.base import Example, Protocol, Rows
 from eyechart.protocol.context import Context, missing_scores_reason
 from eyechart.protocol.options import PROMPT
+from eyechart.protocol.sample_view import Line, SampleView
 from eyechart.realbirdid.answers.bird_predictions import (
     BIRD_COLUMNS,
     BirdPredictions,
+    answerability,
     format_numbers,
     format_outcomes,
     names_of,
+    scored_names,
+    short_number,
 )
 from eyechart.realbirdid.answers.species_predictions import ALL, ELIGIBLE, PREFIXES, RANGE, metric_title
 from eyechart.realbirdid.data.observations import Observations
@@ -128,6 +132,12 @@ def flat_list_scores(predictions: FlatListPredictions) -> Iterator[Estimate]:
     yield from score_estimates(ALL, scores, predictions.observations.clusters)
 
 
+def _describe_answers(row: Line) -> Iterator[tuple[str, str]]:
+    for name in scored_names(row):
+        if answer := row[f"{name}.answer"]:
+            yield name, f"{answer} ({row[f'{name}.answer_level']}) {short_number(row[f'{name}.probability'])}"
+
+
 class FlatList(Protocol[FlatListPredictions]):
     """Classify over one list of species and genera; a genus is an abstention."""
 
@@ -136,7 +146,14 @@ class FlatList(Protocol[FlatListPredictions]):
     summary = "The model chooses among the names of species and genera in one list."
     score_name = "probability"
     reference_labels = "species"
-    sample_reader = "eyechart.realbirdid.protocols.bird_views:read_flat_list"
+    sample_view = SampleView(
+        lambda columns: {f"flat list, {name}": (f"{name}.correct", "target") for name in scored_names(columns)},
+        category=answerability,
+        answer="all.answer",
+        details=_describe_answers,
+        score="all.probability",
+        sampling_unit="observation",
+    )
     source = "arXiv 2603.27033, Figure 4"
     requires = ("encoder", "scorer")
     options = (SPECIES_NAMES, PROMPT)

@@ -14,7 +14,8 @@ from eyechart.protocol.base import Example, Protocol, Rows, truncation_note
 from eyechart.protocol.context import Context
 from eyechart.protocol.options import MAX_TOKENS, PROMPT, OptionValues
 from eyechart.protocol.prompts import get_prompt
-from eyechart.realbirdid.answers.bird_predictions import BIRD_COLUMNS, LABELS, BirdPredictions
+from eyechart.protocol.sample_view import SampleView
+from eyechart.realbirdid.answers.bird_predictions import BIRD_COLUMNS, LABELS, BirdPredictions, answerability
 from eyechart.realbirdid.answers.bird_vocabulary import BirdVocabulary
 from eyechart.realbirdid.metrics.shares import harmonic_mean_estimate
 from eyechart.realbirdid.protocols.bird_options import EXTRACTION
@@ -174,7 +175,12 @@ class FreeForm(Protocol[FreeFormPredictions]):
     example = Example("realbirdid/sample/hf[toybox-mllm]", ("acc answerable species", "hm all"))
     prompts = ("species_extraction",)
     summary = "The model names the bird in free text, at a level of its choice."
-    sample_reader = "eyechart.realbirdid.protocols.bird_views:read_free_form"
+    sample_view = SampleView(
+        lambda _: {"free form": ("correct", "species")},
+        category=answerability,
+        details=lambda row: [("level", row["answer_level"])] if row["answer_level"] else [],
+        sampling_unit="observation",
+    )
     source = "arXiv 2603.27033"
     requires = ("generator",)
     replays = "free_form"

@@ -6,6 +6,8 @@ from eyechart.models.types import Floats
 from eyechart.protocol.base import Example, Protocol
 from eyechart.protocol.context import Context, missing_scores_reason
 from eyechart.protocol.options import PROMPT, OptionValues, RequestedValues
+from eyechart.protocol.sample_view import Line, SampleView
+from eyechart.realbirdid.answers.bird_predictions import answerability, scored_names, short_number
 from eyechart.realbirdid.answers.species_predictions import ALL, RANGE, SpeciesPredictions
 from eyechart.realbirdid.answers.species_summary import summarise
 from eyechart.realbirdid.data.observations import Observations
@@ -31,6 +33,21 @@ from eyechart.realbirdid.protocols.name_scores import (
 )
 
 
+def _label_sets(columns: Collection[str]) -> dict[str, tuple[str, str]]:
+    """Return the label set of each list and level; tables have no right label of the levels above genus."""
+    levels = {name: name.partition(".")[2] for name in scored_names(columns)}
+    return {
+        name.removeprefix("all."): (f"{name}.correct", level if level in columns else "")
+        for name, level in levels.items()
+    }
+
+
+def _describe_levels(row: Line) -> Iterator[tuple[str, str]]:
+    for name in scored_names(row):
+        if row[name]:
+            yield name.removeprefix("all."), f"{row[name]} {short_number(row[f'{name}.probability'])}"
+
+
 class Species(Protocol[SpeciesPredictions]):
     """Score every species; the probability of a higher taxon is the sum over its species."""
 
@@ -40,7 +57,14 @@ class Species(Protocol[SpeciesPredictions]):
     summary = "The model scores every species name; higher levels are sums over their species."
     score_name = "probability"
     reference_labels = "species"
-    sample_reader = "eyechart.realbirdid.protocols.bird_views:read_species"
+    sample_view = SampleView(
+        _label_sets,
+        category=answerability,
+        answer="all.species",
+        details=_describe_levels,
+        score="all.species.probability",
+        sampling_unit="observation",
+    )
     source = "arXiv 2603.27033"
     requires = ("encoder", "scorer")
     replays = "species"

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import DTypeLike, NDArray
 
-Line = Mapping[str, str]
+from eyechart.protocol.sample_view import Line
+
 V = TypeVar("V")
 W = TypeVar("W")
 

@@ -1,17 +1,16 @@
 """Read the samples of a case from its sample table. An item is an image, or a question about one."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
-from pkgutil import resolve_name
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.errors import ReportError
 from eyechart.protocol.imported import recorded_protocol
+from eyechart.protocol.sample_view import Asked, Cell, SampleView
 from eyechart.reports.page.columns import Column, RowValues, SampleTable
 from eyechart.reports.runs import CaseRun
 from eyechart.reports.tables.render import one_line
@@ -21,13 +20,13 @@ ClassNamer = Callable[[str], str]
 Codes = NDArray[np.uint8]
 Floats = NDArray[np.float32]
 Ranked = tuple[Column[str], Column[str]]  # the class of each item at one rank, "" for none, and its score
-Asked = tuple[str, dict[str, str]]  # the kind of a question, "" for the only one, and the slots of its prompt
 
 NO_TEXTS: Column[str] = Column.of(())
 RANKS = range(1, 6)
 DETAIL_COLUMNS = ("options", "top1", "strict_top1", "request", "position")
 WRONG, RIGHT, MIXED, UNSCORED = 0, 1, 2, 255
 MARKS: Mapping[str, int] = {"0": WRONG, "1": RIGHT}
+_SHARED = SampleView(lambda _: {"target": ("correct", "target")})
 
 
 @dataclass(frozen=True)
@@ -76,14 +75,6 @@ class Samples:
             object.__setattr__(self, "more", ((),) * len(self.items))
 
 
-Reader = Callable[[SampleTable, ClassNamer], Samples]
-
-
-def single_labels(rows: SampleTable, name: str) -> Column[tuple[str, ...]]:
-    """Return one label per item, or none."""
-    return column(rows, name).map(lambda text: (text,) if text else ())
-
-
 def column(rows: SampleTable, name: str) -> Column[str]:
     """Return the texts of one column."""
     return rows.columns[name]
@@ -94,7 +85,7 @@ def _parse_marks(rows: SampleTable, name: str) -> Codes:
     return column(rows, name).map(lambda text: MARKS.get(text, UNSCORED)).array(np.uint8)
 
 
-def parse_numbers(rows: SampleTable, name: str) -> Floats:
+def _parse_numbers(rows: SampleTable, name: str) -> Floats:
     """Return a column of numbers, NaN where it is empty."""
     return column(rows, name).map(lambda text: float(text) if text else np.nan).array(np.float32)
 
@@ -105,7 +96,7 @@ def _margin_losses(rows: SampleTable) -> Floats:
     if not name:
         return np.full(len(rows), np.nan, np.float32)
     labels = [*column(rows, name).map(lambda text: [*filter(None, text.split(";"))])]
-    scores = np.stack([parse_numbers(rows, f"score{rank}") for rank in RANKS])
+    scores = np.stack([_parse_numbers(rows, f"score{rank}") for rank in RANKS])
     right = np.stack([is_in(column(rows, f"top{rank}"), labels) for rank in RANKS])
     last = np.where(np.isnan(scores), np.inf, scores).min(axis=0)  # of the listed classes
     best = np.where(right.any(axis=0), np.where(right, scores, -np.inf).max(axis=0), last)
@@ -118,14 +109,6 @@ def is_in(classes: Column[str], labels: Sequence[Sequence[str]]) -> NDArray[np.b
     rows = np.repeat(np.arange(len(labels)), [*map(len, labels)])
     wanted = np.array([numbers.get(label, -1) for row in labels for label in row], np.int64)
     return np.bincount(rows[classes.codes[rows] == wanted], minlength=len(labels)) > 0
-
-
-def label_outcomes(
-    rows: SampleTable, correct: str, labels: Iterable[Sequence[str]], category: str = ""
-) -> LabelOutcomes:
-    """Return one label set whose outcomes, and categories if named, are columns."""
-    categories = column(rows, category) if category else Column.repeat("", len(rows))
-    return LabelOutcomes(Column.of(map(tuple, labels)), categories, _parse_marks(rows, correct))
 
 
 def asked_options(rows: SampleTable, class_name: ClassNamer) -> Sequence[Asked]:
@@ -159,7 +142,9 @@ def _read_classification(rows: SampleTable, class_name: ClassNamer) -> Samples:
     names = [name.removesuffix(".correct") for name in first_epoch.columns if name.endswith(".correct")]
     label_sets = {name: _class_outcomes(rounds, name, class_name) for name in names}
     has_text = "response" in first_epoch.columns
-    confidence, loss = (None, None) if has_text else (parse_numbers(first_epoch, "score1"), _margin_losses(first_epoch))
+    confidence, loss = (
+        (None, None) if has_text else (_parse_numbers(first_epoch, "score1"), _margin_losses(first_epoch))
+    )
     return Samples(
         items=tuple((key, "") for key in column(first_epoch, "key")),
         label_sets=label_sets,
@@ -245,7 +230,7 @@ def class_namer(names: Sequence[str]) -> ClassNamer:
 
 
 def read_samples(case: CaseRun, class_name: ClassNamer) -> Samples | None:
-    """Return a case's samples by the reader of its protocol; None without a table, or answers in it."""
+    """Return a case's samples by the view of its protocol; None without a table, or answers in it."""
     record = case.record
     if record.predictions is None:
         return None
@@ -254,27 +239,49 @@ def read_samples(case: CaseRun, class_name: ClassNamer) -> Samples | None:
     try:
         rows = SampleTable.parse(text)
         has_answers = any(any(rows.columns.get(name, ())) for name in ("prediction", "target", "error"))
-        return _find_reader(record.protocol, rows)(rows, class_name) if has_answers else None
+        if not has_answers:
+            return None
+        if view := recorded_protocol(record.protocol).sample_view:
+            return _read_view(rows, view)
+        return _read_classification(rows, class_name) if "top1" in rows.columns else _read_shared(rows)
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise ReportError(f"{path} cannot be read as answers ({error!r}). Run the case again.") from error
 
 
-def _find_reader(name: str, rows: SampleTable) -> Reader:
-    """Return the reader that a protocol names, else one for the columns of the table."""
-    if reader := recorded_protocol(name).sample_reader:
-        return cast("Reader", resolve_name(reader))
-    return _read_classification if "top1" in rows.columns else _read_shared
-
-
-def _read_shared(rows: SampleTable, _: ClassNamer) -> Samples:
+def _read_shared(rows: SampleTable) -> Samples:
     """Return one item per row of a protocol of another package, from the columns that all sample tables share."""
     keys = column(rows, "key")
     repeated = {key for key, times in Counter(keys).items() if times > 1}
+    items = tuple((key, f"row {row}" if key in repeated else "") for row, key in enumerate(keys, 1))
+    return replace(_read_view(rows, _SHARED), items=items, unit="sample" if repeated else "image")
+
+
+def _read_view(rows: SampleTable, view: SampleView) -> Samples:
+    """Return one item per row, as the view of the protocol declares."""
+    categories = _read_cells(rows, view.category)
     return Samples(
-        items=tuple((key, f"row {row}" if key in repeated else "") for row, key in enumerate(keys, 1)),
-        label_sets={"target": label_outcomes(rows, "correct", single_labels(rows, "target"), "subset")},
-        answers=column(rows, "prediction"),
+        items=tuple((row["key"], view.question(row) if view.question else "") for row in rows),
+        label_sets={
+            name: LabelOutcomes(_single_labels(rows, target), categories, _parse_marks(rows, outcome))
+            for name, (outcome, target) in view.label_sets(rows.columns).items()
+        },
+        answers=_read_cells(rows, view.answer),
         errors=column(rows, "error"),
-        raw=column(rows, "response") if "response" in rows.columns else NO_TEXTS,
-        unit="sample" if repeated else "image",
+        raw=rows.columns.get("response", NO_TEXTS),
+        more=tuple(tuple(view.details(row)) for row in rows) if view.details else (),
+        unit=view.unit,
+        prompt_slots=tuple(map(view.slots, rows)) if view.slots else (),
+        observations=tuple(column(rows, view.sampling_unit)) if view.sampling_unit else (),
+        confidence=_parse_numbers(rows, view.score) if view.score else None,
     )
+
+
+def _read_cells(rows: SampleTable, cell: Cell) -> Column[str]:
+    return column(rows, cell) if isinstance(cell, str) else Column.of(map(cell, rows))
+
+
+def _single_labels(rows: SampleTable, name: str) -> Column[tuple[str, ...]]:
+    """Return one label per item, or none."""
+    if not name:
+        return Column.repeat((), len(rows))
+    return column(rows, name).map(lambda text: (text,) if text else ())
