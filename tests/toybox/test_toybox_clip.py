@@ -18,8 +18,7 @@ from eyechart.models.open_clip.encoder import OpenClipEncoder
 from eyechart.models.spec import parse_spec
 from eyechart.models.types import Floats
 from eyechart.statistics.intervals import wilson
-from eyechart.toybox.samples.drawn_splits import splits
-from eyechart.toybox.samples.open_toybox import open_toybox
+from eyechart.toybox.samples.open_toybox import open_toybox, splits
 from toybox import score_clip
 
 pytestmark = pytest.mark.deep

@@ -22,9 +22,9 @@ from typing import Any
 from PIL import Image
 
 from eyechart.samples.files import write_checksums, write_table
-from eyechart.toybox.art.concepts import Concept, concepts
 from eyechart.toybox.art.shapes import CELL, COLUMNS, packaged_root
 from eyechart.toybox.art.styles import NAMES_PACKAGE, STYLES
+from eyechart.toybox.art.toy_classes import Concept, concepts
 
 DRAWN = 4 * CELL
 CLASSES = ("class", "name", "label", "hexcode", "group", "subgroup")

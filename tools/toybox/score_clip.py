@@ -15,8 +15,7 @@ from eyechart.statistics.intervals import wilson
 from eyechart.toybox.art.scenes import render
 from eyechart.toybox.art.toy_classes import names
 from eyechart.toybox.formats.shards import encode_image, singles
-from eyechart.toybox.samples.drawn_splits import splits
-from eyechart.toybox.samples.open_toybox import open_toybox
+from eyechart.toybox.samples.open_toybox import open_toybox, splits
 from toybox.exam import SEED, groups
 
 Picture = tuple[bytes, int]

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from eyechart.toybox.formats import annotated, bird_files, shards
-from eyechart.toybox.samples import birds_sample, drawn_splits, oodbench_sample
+from eyechart.toybox.samples import birds_sample, oodbench_sample, open_toybox
 
 SEED = 42
 
@@ -29,6 +29,6 @@ def write_world(
     if "birds" in parts:
         bird_files.write(out / "realbirdid", seed, observations)
     if "packaged" in parts:
-        drawn_splits.write(out / "toybox", seed)
+        open_toybox.write(out / "toybox", seed)
         oodbench_sample.write(out / "oodbench", seed)
         birds_sample.write(out / "realbirdid", seed)

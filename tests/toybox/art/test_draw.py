@@ -14,14 +14,12 @@ from eyechart.data.images import decode_image
 from eyechart.data.labels.class_names import check_unique
 from eyechart.data.splits.open_split import list_splits, open_split
 from eyechart.errors import DataError
-from eyechart.toybox.art.concepts import concepts
 from eyechart.toybox.art.scenes import render
 from eyechart.toybox.art.shapes import CELL, atlas, packaged_root, styles
 from eyechart.toybox.art.styles import HELD_OUT, STYLES, TRAINING
-from eyechart.toybox.art.toy_classes import BIRDS, classes, equivalences, equivalent_classes, names
+from eyechart.toybox.art.toy_classes import BIRDS, classes, concepts, equivalences, equivalent_classes, names
 from eyechart.toybox.formats.shards import encode_image
-from eyechart.toybox.samples.drawn_splits import pictures, splits
-from eyechart.toybox.samples.open_toybox import open_toybox
+from eyechart.toybox.samples.open_toybox import open_toybox, pictures, splits
 from eyechart.toybox.world import SEED
 
 COMPLETE = pytest.mark.skipif(styles() != tuple(STYLES), reason="the folder of a style was left out of this build")

@@ -8,11 +8,10 @@ import numpy as np
 from PIL import Image
 
 from eyechart.toybox.art.backdrops import Backdrop, draw_backdrop, draw_street, paint
-from eyechart.toybox.art.concepts import Concept
 from eyechart.toybox.art.draw import Draw
 from eyechart.toybox.art.shapes import atlas
 from eyechart.toybox.art.things import Mask, Thing, draw_look, draw_variant, layer_mask, render_layer
-from eyechart.toybox.art.toy_classes import classes, equivalent_classes
+from eyechart.toybox.art.toy_classes import Concept, classes, equivalent_classes
 
 MAX_THINGS = 5
 MIN_VISIBLE = 0.5

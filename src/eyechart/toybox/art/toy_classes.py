@@ -1,14 +1,48 @@
-"""The classes of the toy world: names and hierarchy from emojibase, equivalences chosen by hand."""
+"""The classes of the toy world: names and hierarchy from emojibase, and what was chosen by hand.
 
+Chosen are the classes, their equivalences, what they are called elsewhere, and which cut-outs show them.
+"""
+
+import csv
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 from eyechart.data.labels.class_names import check_unique
 from eyechart.samples.files import read_table
-from eyechart.toybox.art.concepts import Concept, concepts
 from eyechart.toybox.art.shapes import packaged_root
 
 BIRDS = "animal-bird"
+CONCEPTS = Path(__file__).with_name("concepts.csv")
+
+
+@dataclass(frozen=True)
+class Concept:
+    """A line of `concepts.csv`: emojibase's label, and the tag used as the name where one is more usual."""
+
+    label: str
+    name: str
+    same_as: str
+    nuscenes: str
+    cityscapes: str
+    cutouts: tuple[str, ...]
+
+
+@cache
+def concepts() -> tuple[Concept, ...]:
+    """Return the chosen classes in their order."""
+    with CONCEPTS.open(encoding="utf-8", newline="") as file:
+        return tuple(
+            Concept(
+                label=line["label"],
+                name=line["name"] or line["label"],
+                same_as=line["same_as"],
+                nuscenes=line["nuscenes"],
+                cityscapes=line["cityscapes"],
+                cutouts=tuple(filter(None, line["cutouts"].split(";"))),
+            )
+            for line in csv.DictReader(file)
+        )
 
 
 @dataclass(frozen=True)
