@@ -8,6 +8,7 @@ from itertools import chain, combinations
 
 import pytest
 
+from eyechart.data.dataset.blanks import parse_blank
 from eyechart.data.dataset.limits import Limit, parse_limit
 from eyechart.data.labels.label_files import LabelsOption, parse_labels_option
 from eyechart.data.splits.registry import default_models
@@ -37,6 +38,22 @@ def _read_limit(config: pytest.Config) -> Limit:
         return parse_limit(text)
     except EyechartError as error:
         raise pytest.UsageError(f"--eye-limit {error}") from error
+
+
+def _read_blank(config: pytest.Config) -> str:
+    """Return the blank that models see in place of images, "" if they see the images."""
+    name = str(get_option(config, "blank"))
+    if not name:
+        return ""
+    for other in ("baseline", "update-baseline", "sequential"):
+        if get_option(config, other):
+            raise pytest.UsageError(
+                f"--eye-blank shows no image, and baselines are of images. Leave out --eye-{other}."
+            )
+    try:
+        return parse_blank(name)
+    except EyechartError as error:
+        raise pytest.UsageError(f"--eye-blank: {error}") from error
 
 
 def read_models(config: pytest.Config) -> tuple[ModelSpec, ...]:
@@ -193,6 +210,7 @@ def get_settings(config: pytest.Config) -> Settings:
             remote=get_option(config, "remote") or "",
             ray_actors=read_count(config, "ray-actors", 1) or 0,
             ray_gpus=read_ray_gpus(config, models),
+            blank=_read_blank(config),
             offline=bool(get_option(config, "offline")),
             strict=bool(get_option(config, "strict")),
             max_errors=read_count(config, "max-errors", 0) or 0,

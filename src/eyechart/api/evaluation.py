@@ -15,6 +15,7 @@ from tqdm import tqdm
 
 from eyechart.api.run_settings import RunSettings, complete_settings
 from eyechart.api.run_tables import EvaluationRun
+from eyechart.data.dataset.blanks import parse_blank
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.dataset.limits import Limit, parse_limit
 from eyechart.data.discovery import find_split
@@ -128,6 +129,7 @@ def evaluate(
         offline=chosen["offline"],
         devices=0 if devices == "auto" else devices,
         ray=chosen["ray"],
+        blank=chosen["blank"] and parse_blank(chosen["blank"]),
         max_errors=max_errors,
         templates=chosen["templates"],
         labels=tuple(LabelsOption(key, str(path)) for key, path in labels.items()),

@@ -25,6 +25,7 @@ class RunSettings(TypedDict, total=False):
         devices: The number of processes of a model on this machine; by default one for each GPU if there are two or
             more, else none beside this process. A model in memory always answers in this process.
         ray: The address of a Ray cluster that answers, as for `--eye-ray`.
+        blank: The name of a blank that models see in place of every image, as for `--eye-blank`.
         progress: Whether a bar is shown.
     """
 
@@ -39,6 +40,7 @@ class RunSettings(TypedDict, total=False):
     offline: bool
     devices: int | Literal["auto"]
     ray: str
+    blank: str
     progress: bool
 
 
@@ -54,6 +56,7 @@ DEFAULTS: RunSettings = {
     "offline": False,
     "devices": "auto",
     "ray": "",
+    "blank": "",
     "progress": True,
 }
 

@@ -13,6 +13,7 @@ from typing import Any, Generic, cast
 import msgspec
 import numpy as np
 
+from eyechart.data.dataset.blanks import BLANK
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import ReportError
 from eyechart.evaluation.settings import Case, Settings
@@ -264,7 +265,8 @@ class CaseResult(Generic[P]):
 
     def variant(self) -> dict[str, str]:
         """Return all settings that the metrics depend on, besides model and data, with all options of the case."""
-        return {**self.case.options, **self.predictions.full_variant()}
+        blank = {BLANK: self.settings.blank} if self.settings.blank else {}
+        return {**self.case.options, **self.predictions.full_variant(), **blank}
 
     def write_class_names(self) -> File | None:
         """Write the class names, once for all cases of a split with the same ones; None without names."""

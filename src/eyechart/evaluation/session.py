@@ -10,6 +10,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Self
 
+from eyechart.data.dataset.blanks import blank_out
 from eyechart.data.dataset.dataset import Dataset, LabelSet
 from eyechart.data.dataset.limits import Limit
 from eyechart.data.labels.label_files import ImageNames, LabelsOption, align_labels, describe_mismatches, read_labels
@@ -232,6 +233,8 @@ class Session:
         if block:
             dataset = dataset.subsample(block, settings.seed)
             label_sets = [labels.select(dataset.selected) for labels in label_sets]
+        if settings.blank:
+            dataset = blank_out(dataset, settings.blank)
         names, source = resolve_class_names(dataset, settings.names)
         models = [model]
 

@@ -23,6 +23,7 @@ class Settings:
 
     `by_protocol` are options of `PER_PROTOCOL` that a preset sets for one protocol alone. With `answer_command`, the
     command that makes missing answers, only stored answers are scored; with `only_answer`, answers are not scored.
+    With `blank`, the name of one, models see it in place of every image.
     """
 
     models: tuple[ModelSpec, ...] = ()
@@ -49,6 +50,7 @@ class Settings:
     remote: str = ""
     ray_actors: int = 0
     ray_gpus: Mapping[str, float] = field(default_factory=dict)
+    blank: str = ""
     by_protocol: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def for_protocol(self, protocol: str) -> "Settings":

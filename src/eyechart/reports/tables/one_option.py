@@ -16,8 +16,8 @@ from eyechart.results.headlines import headlines
 class OneOption:
     """The cases of a model under t values of an option, and the outcomes (n, t) of n images by the main metric.
 
-    `row` is the index of the first case on its page, `units` (n,) is the sampling unit of each image, and `missing` is
-    the number of images that are left out since not every case answered them.
+    `row` is the index of the first case on its page, `units` (n,) is the sampling unit of each image, `samples` (n,) is
+    its index in the split, and `missing` is the number of images that are left out since not every case answered them.
     """
 
     row: int
@@ -25,6 +25,7 @@ class OneOption:
     cases: tuple[CaseRun, ...]
     outcomes: Floats
     units: Ints
+    samples: Ints
     missing: int
 
     @property
@@ -69,7 +70,9 @@ def read_option(page: Page, option: str, default: str = "") -> Iterator[OneOptio
             units = np.arange(len(values)) if clusters is None else clusters
             missing = int(((answered > 0) & ~counted).sum())
             if len({*units[counted].tolist()}) > 1:
-                yield OneOption(row, tuple(same), cases, values[counted], units[counted], missing)
+                yield OneOption(
+                    row, tuple(same), cases, values[counted], units[counted], np.flatnonzero(counted), missing
+                )
         row += len(cases)
 
 

@@ -1,0 +1,118 @@
+"""`blind`: what a model answers without the image, beside chance and beside its answers with images."""
+
+from collections.abc import Iterator, Mapping
+from math import isnan
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from eyechart.data.dataset.blanks import BLANK
+from eyechart.gate.baselines.stored_cases import case_evidence
+from eyechart.messages.plurals import count_of
+from eyechart.reports.runs import CaseRun, Runs
+from eyechart.reports.tables.definition import TableDefinition
+from eyechart.reports.tables.one_option import OneOption, pages_of_option, read_option
+from eyechart.reports.tables.render import NumberFormat
+from eyechart.reports.tables.selection import Page
+from eyechart.results.evidence import Floats
+from eyechart.statistics.clusters import clustered_t_interval
+from eyechart.statistics.image_bits import above_chance, image_bits
+
+IMAGES, NOISE = "images", "noise"  # the value of a case without a blank, and the start of all noises
+LOG_SCORE, OPTIONS, TARGET = "log_score", "options", "target"
+COLUMNS = ("With images", "Blind", "Chance", "Above chance", "Bits per image")
+NOTES = (
+    "Blind: the same prompts about the blank in place of every image. Several noises are one row, their mean.",
+    "Chance: 1 / options, or the share of the commonest label if every class may be named.",
+    "Above chance: Blind minus Chance over the same images, in points, with its 95 % interval.",
+    "Bits per image: mean of log2 P(label | image) - log2 P(label | blank), if the model has probabilities.",
+)
+
+
+def _pages(runs: Runs, labels: str | None) -> list[Page]:
+    """Return the pages on which a model has answered about images and about a blank."""
+    pages = pages_of_option(BLANK, IMAGES)(runs, labels)
+    return [page for page in pages if any(_read(page))]
+
+
+def _read(page: Page) -> Iterator[OneOption]:
+    """Yield the models that have also answered about images."""
+    return (found for found in read_option(page, BLANK, IMAGES) if IMAGES in found.values)
+
+
+def _cells(page: Page) -> pd.DataFrame:
+    """Return the cells of each model and kind of blank."""
+    return pd.DataFrame([cell for found in _read(page) for cell in _rows(found, page.labels)])
+
+
+def _rows(found: OneOption, labels: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the cells of a model: a row for each kind of blank."""
+    seen, n = found.values.index(IMAGES), len(found.outcomes)
+    chance = _chance(found.cases[seen])[found.samples]
+    kinds: dict[str, list[int]] = {}
+    for column, name in enumerate(found.values):
+        if column != seen:
+            kinds.setdefault(NOISE if name.startswith(NOISE) else name, []).append(column)
+    for kind, columns in kinds.items():
+        blind = above_chance(found.outcomes[:, columns].mean(axis=1), chance, found.units)
+        name = f"{kind} ({len(columns)})" if kind == NOISE else kind
+        cells: list[dict[str, Any]] = [
+            {"value": float(found.outcomes[:, seen].mean()), "n": n},
+            {"value": blind.accuracy, "n": n},
+            {"value": blind.chance},
+            {"value": blind.value, "low": blind.ci.low, "high": blind.ci.high},
+        ]
+        scores = [_log_scores(found.cases[column], labels) for column in (seen, *columns)]
+        known = [values[found.samples] for values in scores if values is not None]
+        if len(known) == len(scores):
+            bits = image_bits(known[0], np.stack(known[1:]))
+            low, high = clustered_t_interval(bits, found.units)
+            counted = ~np.isnan(bits)
+            ends = {} if isnan(low) else {"low": low, "high": high}
+            cells.append({"value": float(bits[counted].mean()), "n": int(counted.sum()), **ends})
+        for head, cell in zip(COLUMNS, cells, strict=False):
+            yield {"row": found.row, "Blank": name, "column": head, **cell}
+
+
+def _chance(case: CaseRun) -> Floats:
+    """Return the chance of a right answer to each sample (samples,)."""
+    frame = case.samples()
+    if OPTIONS in frame:
+        counts = frame[OPTIONS].fillna("").astype(str).str.count(";").to_numpy(np.float64) + 1
+        by_options: Floats = 1 / counts
+        return by_options
+    targets = frame[TARGET].fillna("")
+    known = targets[targets != ""]
+    commonest = known.value_counts(sort=True).index[0] if len(known) else ""
+    chance: Floats = (targets == commonest).to_numpy(np.float64)
+    return chance
+
+
+def _log_scores(case: CaseRun, labels: str) -> Floats | None:
+    """Return the log score of each sample; None for a case without probabilities."""
+    evidence = case_evidence(case.record, case.folder)
+    found = (metric for metric in evidence.metrics if (metric.name, metric.labels) == (LOG_SCORE, labels))
+    return next((evidence.log_scores(metric) for metric in found), None)
+
+
+def _notes(page: Page) -> Iterator[str]:
+    """Yield how many images are left out."""
+    for found in _read(page):
+        if found.missing:
+            yield f"{found.name}: {count_of(found.missing, 'image')} left out that not every case answered."
+
+
+BLIND = TableDefinition(
+    name="blind",
+    summary="Answers without the image beside chance and beside answers with it, and the bits that an image adds.",
+    pages=_pages,
+    needs="compares cases with images and cases with a blank in their place",
+    command="pytest -k 'toybox/sample and mcq' --eye-blank=grey, with a run of the same cases without --eye-blank",
+    title="{page}: without looking, under {labels} (%)",
+    cells=_cells,
+    rows=("Model", "Protocol", "Blank"),
+    columns=COLUMNS,
+    formats={"Above chance": NumberFormat(100, 1, signed=True), "Bits per image": NumberFormat(1, 2, signed=True)},
+    notes=(*NOTES, _notes),
+)
