@@ -114,7 +114,8 @@ def test_two_packages_with_one_name_are_refused(site: Path, name: str) -> None:
 
 def test_an_unknown_backend_is_answered_with_the_nearest() -> None:
     with pytest.raises(
-        SpecError, match=r"which is not known; did you mean open_clip\? Known backends: anthropic, blip2, conse"
+        SpecError,
+        match=r"which is not known; did you mean open_clip or onnx_clip\? Known backends: anthropic, blip2, conse",
     ):
         find_backend(parse_spec("open_clop[RN50]"))
 

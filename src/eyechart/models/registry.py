@@ -101,6 +101,7 @@ BUILT_IN: Mapping[str, Backend] = {
         uses_device=False,
         extras=("onnx",),
     ),
+    "onnx_clip": Backend("eyechart.models.exported.clip:OnnxClip", ENCODER, uses_device=False, extras=("onnx",)),
     "openvino": Backend(
         "eyechart.models.exported.classifier:OpenVinoClassifier",
         frozenset({"classifier"}),

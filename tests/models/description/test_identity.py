@@ -25,6 +25,7 @@ OTHER = {  # options whose effect is a file of weights, a device, or tested wher
     "vllm_server": {"effort"},
     "open_clip": {"pretrained"},
     "timm": {"pretrained"},
+    "onnx_clip": {"like", "preprocessing", "file", "engine", "threads", "optimise"},
     "openvino": {"like", "preprocessing", "precision", "threads", "imagenet", "probabilities"},
     "onnx": {"like", "preprocessing", "engine", "threads", "imagenet", "probabilities", "optimise"},  # models/exported
     "knn": {"encoder"},

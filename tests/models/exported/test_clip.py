@@ -1,0 +1,108 @@
+"""Image and text towers in `.onnx` files: the packaged CLIP, exported here, and what cannot be read."""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from eyechart.errors import ModelError, SpecError
+from eyechart.models.exported.clip import OnnxClip
+from eyechart.models.open_clip.encoder import OpenClipEncoder
+from eyechart.models.spec import parse_spec
+from tests.onnx_graphs import save_graph
+
+LIKE = "like=open_clip[toybox-clip]"
+TEXTS = ("a red ball", "a blue cube on a table", "a red ball")
+
+
+def model(folder: Path, *parts: str) -> OnnxClip:
+    return OnnxClip(parse_spec(f"onnx_clip[{','.join([str(folder), *parts])}]"))
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Both towers of the packaged CLIP."""
+    import torch
+    from torch import nn
+
+    clip = OpenClipEncoder(parse_spec("open_clip[toybox-clip]"))._module.to(memory_format=torch.contiguous_format)
+
+    class Tower(nn.Module):
+        def __init__(self, name: str) -> None:
+            super().__init__()
+            self.clip, self.name = clip, name
+
+        def forward(self, rows: torch.Tensor) -> torch.Tensor:
+            made: torch.Tensor = getattr(self.clip, self.name)(rows)
+            return made
+
+    folder = tmp_path_factory.mktemp("clip")
+    (folder / "onnx").mkdir()
+    size = clip.visual.image_size[0] if isinstance(clip.visual.image_size, tuple) else clip.visual.image_size
+    inputs = {
+        "vision_model": ("encode_image", torch.zeros(2, 3, size, size), "image_embeds"),
+        "text_model": ("encode_text", torch.zeros(2, clip.context_length, dtype=torch.int64), "text_embeds"),
+    }
+    for file, (name, rows, output) in inputs.items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            torch.onnx.export(
+                Tower(name).eval(),
+                (rows,),
+                str(folder / "onnx" / f"{file}.onnx"),
+                dynamo=True,
+                output_names=[output],
+                dynamic_shapes=({0: torch.export.Dim("batch")},),
+                external_data=False,
+                verbose=False,
+            )
+    return folder
+
+
+@pytest.mark.deep
+def test_exported_towers_give_the_features_of_their_original(exported: Path) -> None:
+    original, made = OpenClipEncoder(parse_spec("open_clip[toybox-clip]")), model(exported, LIKE)
+    draw = np.random.default_rng(0)
+    images = [Image.fromarray(draw.integers(0, 256, (90, 120, 3), dtype=np.uint8)) for _ in range(5)]
+    assert all(np.array_equal(made.prepare(image), original.prepare(image)) for image in images)
+    np.testing.assert_allclose(
+        made.encode_images([made.prepare(image) for image in images]),
+        original.encode_images([original.prepare(image) for image in images]),
+        atol=1e-4,
+    )
+    np.testing.assert_allclose(made.encode_texts(TEXTS), original.encode_texts(TEXTS), atol=1e-4)
+    assert (made.logit_scale, made.templates) == (original.logit_scale, original.templates)
+    assert made.identity.processor["origin"]["sha256"] == original.identity.weights_sha256
+
+
+def test_both_towers_are_in_the_digest(tmp_path: Path) -> None:
+    digests = set()
+    for changed in ("", "vision_model", "text_model"):
+        for name in ("vision_model", "text_model"):
+            shape = ("n", 3, 96, 96)
+            save_graph(tmp_path / f"{name}.onnx", shape, metadata={"changed": "yes"} if name == changed else {})
+        digests.add(model(tmp_path, LIKE).identity.weights_sha256)
+    assert len(digests) == 3
+
+
+def test_a_tower_that_is_absent_is_named(tmp_path: Path) -> None:
+    save_graph(tmp_path / "vision_model.onnx")
+    with pytest.raises(ModelError, match=r"has no vision_model_q4\.onnx, in it .* it has vision_model\.onnx"):
+        model(tmp_path, "file=q4", LIKE)
+    with pytest.raises(ModelError, match=r"has no text_model\.onnx"):
+        _ = model(tmp_path, LIKE).text_graph
+
+
+@pytest.mark.parametrize("like", ["", "like=timm[]"])
+def test_the_original_is_needed(tmp_path: Path, like: str) -> None:
+    with pytest.raises(SpecError, match="its tokenizer, templates and factor of cosines are in neither file"):
+        model(tmp_path, *([like] if like else []))
+
+
+def test_inputs_other_than_tokens_are_listed(tmp_path: Path) -> None:
+    for name in ("vision_model", "text_model"):
+        save_graph(tmp_path / f"{name}.onnx")
+    with pytest.raises(ModelError, match=r"text_model\.onnx has the inputs images .* Expected one of tokens"):
+        model(tmp_path, LIKE).encode_texts(TEXTS)
