@@ -46,7 +46,7 @@ def test_openvino_answers_as_the_original(exported: Path, exact: Any) -> None:
     pytest.importorskip("openvino", reason="it comes with the extra openvino")
     original, images = TimmClassifier(LITE0), exact.images[:16]
     expected = original.classify([original.prepare(image) for image in images])
-    made = OpenVinoClassifier(ModelSpec("openvino", (str(exported),), {"like": str(LITE0)}))
+    made = OpenVinoClassifier(ModelSpec("openvino", (str(exported),)))
     np.testing.assert_allclose(made.classify([made.prepare(image) for image in images]), expected, atol=1e-4)
 
 

@@ -84,6 +84,14 @@ def test_the_model_apis_settings_are_read_from_the_file(converted: Path) -> None
     assert answers(made).shape == (4, 4)
 
 
+def test_the_metadata_of_an_onnx_file_are_read(tmp_path: Path) -> None:
+    metadata = {"eyechart.preprocessing": json.dumps(HALF), "eyechart.classes": '["a", "b", "c", "d"]'}
+    made = model(save_graph(tmp_path / "m.onnx", metadata=metadata))
+    assert made.preprocessing.mean == (0.5, 0.5, 0.5)
+    assert made.head is not None
+    assert made.head.names == ("a", "b", "c", "d")
+
+
 def test_a_dynamically_quantised_file_is_answered_image_by_image(tmp_path: Path, steps: Path) -> None:
     from onnxruntime.quantization import quantize_dynamic
 

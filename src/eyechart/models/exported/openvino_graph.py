@@ -1,7 +1,7 @@
 """Graphs in OpenVINO's `.xml` files with their `.bin`, or in `.onnx` files, which OpenVINO computes."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from math import prod
 from pathlib import Path
@@ -48,15 +48,11 @@ class OpenVinoGraph(Graph):
 
     @cached_property
     def metadata(self) -> Mapping[str, str]:
-        """What exporters write into `rt_info`: the section `model_info`, and texts of their own."""
-        found: dict[str, str] = {}
-        for name, value in dict(self._model.get_rt_info()).items():
-            section = getattr(value, "value", value)
-            if name == "model_info" and isinstance(section, Mapping):
-                found |= {f"model_info {key}": str(getattr(item, "value", item)) for key, item in section.items()}
-            elif isinstance(section, str):
-                found[name] = section
-        return found
+        """What exporters write into `rt_info`: `model_info`, and in `framework` the metadata of an `.onnx` file."""
+        information = dict(self._model.get_rt_info())
+        return dict(_flatten(information.get("framework", {}))) | dict(
+            _flatten({"model_info": information.get("model_info", {})})
+        )
 
     @cached_property
     def precision(self) -> str:
@@ -117,6 +113,16 @@ class OpenVinoGraph(Graph):
     def run(self, feeds: Mapping[str, Any], output: str) -> Any:
         """Return one output. Raises MemoryError or RuntimeError, which OpenVINO's own errors are."""
         return np.array(self._compiled(dict(feeds))[output])
+
+
+def _flatten(section: Any, before: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the texts of a section by name; one within another has both names, with a space between them."""
+    for name, item in section.items():
+        value = getattr(item, "value", item)
+        if isinstance(value, Mapping):
+            yield from _flatten(value, f"{before}{name} ")
+        else:
+            yield f"{before}{name}", str(value)
 
 
 def _port(port: Any) -> Port:
