@@ -21,7 +21,7 @@ from eyechart.parsers.text import lowercase_words
 from eyechart.protocol.context import Context
 
 BARE = ("{c}",)
-TIE = 1e-6
+_TIE = 1e-6
 _PROMPTS = 8192  # encoded at a time, so that 50,000 answers under 80 templates fit in memory
 Words = tuple[str, ...]
 
@@ -98,7 +98,7 @@ def _nearest(embeddings: ClassEmbeddings, texts: Sequence[str]) -> Iterator[tupl
         vectors = class_weights(embeddings.encode, texts[start : start + step], embeddings.templates)
         cosines = cosine_similarity(vectors, embeddings.weights)
         best = cosines.max(axis=1)
-        selected = (cosines >= best[:, None] - TIE).argmax(axis=1)
+        selected = (cosines >= best[:, None] - _TIE).argmax(axis=1)
         yield from zip(embeddings.classes[selected].tolist(), best.tolist(), strict=True)
 
 

@@ -19,12 +19,12 @@ from eyechart.parsers.truncation import read_complete_name
 from eyechart.protocol.context import Context
 from eyechart.protocol.prompts import Prompt, get_prompt
 
-AnswerKind = Literal["name", "id"]
-Order = Literal["random", "same_class"]
-PromptOrder = Literal["image-first", "text-first"]
+_AnswerKind = Literal["name", "id"]
+_Order = Literal["random", "same_class"]
+_PromptOrder = Literal["image-first", "text-first"]
 MOST_IMAGES = 50  # the largest number that the prompts mention
-TOKENS_AN_IMAGE, TOKENS_AROUND = 48, 16  # the longest of ImageNet's names takes about 30 tokens
-BRACES = frozenset("{｛")  # signs of JSON that could not be parsed
+_TOKENS_AN_IMAGE, _TOKENS_AROUND = 48, 16  # the longest of ImageNet's names takes about 30 tokens
+_BRACES = frozenset("{｛")  # signs of JSON that could not be parsed
 
 
 def closed_world_prompt(answer: str = "name", *, structured: bool = False) -> Prompt:
@@ -40,7 +40,7 @@ def closed_world_prompt(answer: str = "name", *, structured: bool = False) -> Pr
     >>> closed_world_prompt().source, closed_world_prompt("id", structured=True).name
     ('arXiv 2603.06578, Table 20, LLaVA-OV, InternVL3.5 and Qwen3-VL', 'closed_world_id')
     """
-    _check_choice("answer", answer, get_args(AnswerKind))
+    _check_choice("answer", answer, get_args(_AnswerKind))
     prompt = get_prompt("closed_world")
     if answer == "id":
         prompt = prompt.alternative("id")
@@ -58,7 +58,7 @@ def format_class_list(names: Sequence[str], answer: str = "name") -> str:
     0 – "tench"
     1 – "goldfish"
     """
-    _check_choice("answer", answer, get_args(AnswerKind))
+    _check_choice("answer", answer, get_args(_AnswerKind))
     if not names:
         raise ValueError("A closed world needs class names; got none.")
     if answer == "name":
@@ -84,7 +84,7 @@ def make_batches(
     >>> make_batches(["a", "b", "c", "d", "e"], [0, 1, 0, 0, 1], size=2, order="same_class")
     [(3, 0), (2,), (1, 4)]
     """
-    _check_choice("order", order, get_args(Order))
+    _check_choice("order", order, get_args(_Order))
     if not 1 <= size <= MOST_IMAGES:
         raise ValueError(f"A request shows 1 to {MOST_IMAGES} images, as its prompt says; got {size}.")
     if len(keys) != len(classes):
@@ -106,7 +106,7 @@ def request_parts(text: str, rows: Sequence[int], prompt_order: str = "image-fir
     >>> request_parts("Which?", [7, 3]), request_parts("Which?", [7, 3], "text-first")
     ((7, 3, 'Which?'), ('Which?', 7, 3))
     """
-    _check_choice("prompt_order", prompt_order, get_args(PromptOrder))
+    _check_choice("prompt_order", prompt_order, get_args(_PromptOrder))
     if not rows:
         raise ValueError("A request needs an image; got none.")
     return (*rows, text) if prompt_order == "image-first" else (text, *rows)
@@ -216,7 +216,7 @@ def build_requests(context: Context, prompt: Prompt, text: str, epoch: int = 0) 
     return [
         TextRequest(
             request_parts(text, rows, options.get("prompt_order", "image-first")),
-            context.token_limit(TOKENS_AROUND + TOKENS_AN_IMAGE * len(rows)),
+            context.token_limit(_TOKENS_AROUND + _TOKENS_AN_IMAGE * len(rows)),
             schemas[len(rows)],
             epoch,
         )
@@ -242,7 +242,7 @@ def split_by_image(
             cut = not response.finished and (parsed is None or lenient is None)
             if len(keys) == 1 and (parsed is None or parsed.lenient is None):
                 lenient = json_answers.unwrap(text, json_answers.NAMES)
-                lenient = "" if parsed and lenient == text and BRACES.intersection(answer_text(text)) else lenient
+                lenient = "" if parsed and lenient == text and _BRACES.intersection(answer_text(text)) else lenient
             lenient = "" if lenient and says_no_image(lenient) else lenient
             yield ParsedAnswer(
                 row,

@@ -16,8 +16,8 @@ from eyechart.parsers.text import lowercase_words
 
 Kind = Literal["Partial", "IN", "Abstain", "Wrong"]
 KINDS_OUT_OF_PROMPT: tuple[Kind, ...] = ("Partial", "IN", "Abstain", "Wrong")
-LARGE_SHARE = 0.2  # of answers out of the prompt, from which on a note counts them
-SHOWN_LETTERS = 60  # of an answer in the note
+_LARGE_SHARE = 0.2  # of answers out of the prompt, from which on a note counts them
+_SHOWN_LETTERS = 60  # of an answer in the note
 
 
 def match_exactly(answers: Sequence[str], names: Sequence[str]) -> NDArray[np.int64]:
@@ -91,7 +91,7 @@ def out_of_prompt_note(epochs: Iterable[Any]) -> Iterator[str]:
     listed = [epoch for epoch in epochs if epoch.texts is not None and epoch.texts.out_of_prompt is not None]
     pairs = [pair for epoch in listed for pair in zip(epoch.texts.completions, epoch.texts.out_of_prompt, strict=True)]
     outside, answered = [text for text, kind in pairs if kind], sum(int(epoch.answered.sum()) for epoch in listed)
-    if outside and len(outside) >= LARGE_SHARE * answered:
+    if outside and len(outside) >= _LARGE_SHARE * answered:
         what = "are mapped to a class" if listed[0].texts.is_mapped else "count as wrong"
-        example = shorten(outside[0], SHOWN_LETTERS, placeholder="…")
+        example = shorten(outside[0], _SHOWN_LETTERS, placeholder="…")
         yield f"{len(outside):,} of {answered:,} answers are none of the class names and {what}, such as '{example}'."

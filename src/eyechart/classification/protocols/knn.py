@@ -34,7 +34,7 @@ from eyechart.protocol.base import Example, Protocol
 from eyechart.protocol.context import Context
 
 Weights = Literal["uniform", "cosine"]
-DEFAULT_SUPPORT = "imagenet/sample-near"
+_DEFAULT_SUPPORT = "imagenet/sample-near"
 _CELLS = 2**22  # votes that are counted at a time
 
 
@@ -102,7 +102,7 @@ def _encoder(spec: ModelSpec, given: str, device: str, offline: bool) -> Any:
 def _split(spec: ModelSpec, support: str) -> tuple[str, str]:
     benchmark, slash, split = support.partition("/")
     if not (benchmark and slash and split):
-        raise SpecError(f"'{spec}' has support={support}. Expected benchmark/split, such as {DEFAULT_SUPPORT}.")
+        raise SpecError(f"'{spec}' has support={support}. Expected benchmark/split, such as {_DEFAULT_SUPPORT}.")
     return benchmark, split
 
 

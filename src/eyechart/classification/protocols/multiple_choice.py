@@ -37,7 +37,7 @@ from eyechart.protocol.options import MAX_TOKENS, PROMPT, OptionValues
 from eyechart.protocol.prompts import Prompt, get_prompt
 
 LETTERS = ascii_uppercase
-Hardness = Literal["random", "confusion", "text"]
+_Hardness = Literal["random", "confusion", "text"]
 MILL = "mill_mcq"
 ORIGINAL, SECOND = "original", "second"  # label sets of a data set: the one it comes with, and the first other one
 MILL_COUNT, TOKENS = 10, 32
@@ -83,7 +83,7 @@ class _DistractorSetting:
     """The label sets of the correct options, ORIGINAL or SECOND, and the source of hard distractors."""
 
     label_sets: tuple[str, ...]
-    hardness: Hardness
+    hardness: _Hardness
 
 
 SETTINGS: Mapping[str, _DistractorSetting] = {

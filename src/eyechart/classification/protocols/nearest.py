@@ -16,7 +16,7 @@ from eyechart.models.types import Floats
 
 NUMBERS = 2**23  # of a block of vectors
 CELLS = 2**22  # cosines that are held at a time
-DEVICES = ("cpu", "cuda")  # of torch; others may have no float64
+_DEVICES = ("cpu", "cuda")  # of torch; others may have no float64
 
 
 class Vectors(Protocol):
@@ -78,7 +78,7 @@ class Blocks:
     def on(cls, device: str) -> "Blocks":
         """Return torch's on a device with float64 if torch is loaded, else numpy's for the processor."""
         torch = sys.modules.get("torch")
-        if torch is None or device == "cpu" or torch.device(device).type not in DEVICES:
+        if torch is None or device == "cpu" or torch.device(device).type not in _DEVICES:
             return cls(np)
         return cls(torch, torch.device(device))
 

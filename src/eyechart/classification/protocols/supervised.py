@@ -47,7 +47,7 @@ LISTS: Mapping[int, str] = {
     21842: "imagenet22k_ms",
     21843: "imagenet21k_goog",
 }
-ENOUGH = 0.9  # of a split's classes: ImageNet-21k and its like miss up to nine of ImageNet-1k's
+_ENOUGH = 0.9  # of a split's classes: ImageNet-21k and its like miss up to nine of ImageNet-1k's
 MAX_LISTED = 5
 NONE = -1
 
@@ -101,7 +101,7 @@ def _head_columns(head: Head, dataset: Dataset) -> _HeadColumns:
     indices = np.array([columns.get(synset, NONE) for synset in wanted], np.int64)
     chosen = indices[list(offered)]
     has = int((chosen != NONE).sum())
-    if len({*chosen[chosen != NONE].tolist()}) < has or has < ENOUGH * len(chosen):
+    if len({*chosen[chosen != NONE].tolist()}) < has or has < _ENOUGH * len(chosen):
         raise ModelError(_refusal(head, dataset, f"{has} of {len(chosen)} classes have an output of their own"))
     return _HeadColumns(
         indices, f"{LISTS[head.outputs]} ({head.outputs} outputs), {has} of {len(chosen)} classes by {by}"

@@ -34,8 +34,8 @@ SHORT: Mapping[str, str] = {  # settings of multiple choice as one types them, a
     "original+second+random": "ImGT + ReGT + random",
     "original+second+confusion": "ImGT + ReGT + confEVA(ImGT,ReGT)",
 }
-IMAGES_PER_REQUEST = Option("images_per_request", "number of images in one request", "1", least=1)
-IMAGE_ORDER = Option(
+_IMAGES_PER_REQUEST = Option("images_per_request", "number of images in one request", "1", least=1)
+_IMAGE_ORDER = Option(
     "image_order",
     "which images share a request: random ones, or images of one class",
     "random",
@@ -47,13 +47,13 @@ ANSWER = Option(
     "name",
     ("name", "id", "constrained"),
 )
-PROMPT_ORDER = Option(
+_PROMPT_ORDER = Option(
     "prompt_order",
     "order of images and text in a request; with text-first, an engine computes the class list once for all requests",
     "image-first",
     ("image-first", "text-first"),
 )
-STRUCTURED_OUTPUT = Option(
+_STRUCTURED_OUTPUT = Option(
     "structured_output",
     "how answers become JSON: parsed (the prompt asks for JSON), or enforced (by the engine, with a schema)",
     "parsed",
@@ -62,7 +62,7 @@ STRUCTURED_OUTPUT = Option(
 EPOCHS = Option(
     "epochs", "how often each request is repeated, to measure the spread of a model that samples", "1", least=1
 )
-MAPPING = Option(
+_MAPPING = Option(
     "mapping",
     "how free text is mapped to a class: by the nearest text embedding, or by the class name that occurs in it",
     "nearest",
@@ -71,7 +71,7 @@ MAPPING = Option(
 TEXT_ENCODER = Option(
     "text_encoder", "model of the text embeddings, as backend[…]", "sentence[minilm]", check=_check_model
 )
-TEXT_TEMPLATES = Option(
+_TEXT_TEMPLATES = Option(
     "text_templates", "templates for class names and answers before they are embedded: none, 80, 7, 1 or a file",
     "none", check=check_templates,
 )  # fmt: skip
@@ -95,8 +95,16 @@ DISTRACTORS = Option(
     check=_check_distractors,
 )
 NAME_PARSER, LETTER_PARSER = parser_option("authors"), parser_option("authors", "mill")
-REQUEST_OPTIONS = (IMAGES_PER_REQUEST, IMAGE_ORDER, PROMPT_ORDER, PROMPT, STRUCTURED_OUTPUT, NAME_PARSER, MAX_TOKENS)
-MAPPED = (TEXT_ENCODER, MAPPING, TEXT_TEMPLATES)
+REQUEST_OPTIONS = (
+    _IMAGES_PER_REQUEST,
+    _IMAGE_ORDER,
+    _PROMPT_ORDER,
+    PROMPT,
+    _STRUCTURED_OUTPUT,
+    NAME_PARSER,
+    MAX_TOKENS,
+)
+MAPPED = (TEXT_ENCODER, _MAPPING, _TEXT_TEMPLATES)
 
 
 def is_valid(options: OptionValues) -> bool:

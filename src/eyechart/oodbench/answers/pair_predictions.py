@@ -22,10 +22,10 @@ from eyechart.statistics.yes_no import MISSING, NO, UNPARSED, YES
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
-PRIME = "'"  # of the initial benchmark, as in the paper's tables
+_PRIME = "'"  # of the initial benchmark, as in the paper's tables
 LABELS = "OODBench"
 STAGES = ("existence", "counting", "logic")  # the questions of progression
-ANSWER_TEXT = {YES: "yes", NO: "no", UNPARSED: "", MISSING: ""}
+_ANSWER_TEXT = {YES: "yes", NO: "no", UNPARSED: "", MISSING: ""}
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class ExistencePredictions(_PairPredictions):
         for name in dict.fromkeys(self.division.sets):
             yield name, (sets == name) & main
         if self.variant["division_scope"] == "initial":
-            yield from ((f"{name}{PRIME}", sets == name) for name in (OOD_S, OOD_H))
+            yield from ((f"{name}{_PRIME}", sets == name) for name in (OOD_S, OOD_H))
 
     def describe_count(self) -> str:
         """Return the number of pairs."""
@@ -176,8 +176,8 @@ class ExistencePredictions(_PairPredictions):
                 answer, expected = int(self.answers[index, side]), bool(self.expected[index, side])
                 shared = shared_cells(
                     key=key,
-                    target=ANSWER_TEXT[int(expected)],
-                    prediction=ANSWER_TEXT[answer],
+                    target=_ANSWER_TEXT[int(expected)],
+                    prediction=_ANSWER_TEXT[answer],
                     correct=None if answer == MISSING else answer >= 0 and (answer == YES) == expected,
                     subset=subset,
                     error=self.errors.get(index, "") if answer == MISSING else "",
@@ -266,12 +266,12 @@ class ProgressionPredictions(_PairPredictions):
     def targets(self, sample: int) -> tuple[str, str, str]:
         """Return the expected answers to the three questions of a sample."""
         first, second = self.counts[sample].tolist()
-        return ANSWER_TEXT[YES], str(second), ANSWER_TEXT[YES if first > second else NO]
+        return _ANSWER_TEXT[YES], str(second), _ANSWER_TEXT[YES if first > second else NO]
 
     def answers(self, sample: int) -> tuple[str, str, str]:
         """Return the parsed answers to the three questions of a sample, "" for none."""
         existence, counting, logic = (int(codes[sample]) for codes in (self.existence, self.counting, self.logic))
-        return ANSWER_TEXT[existence], "" if counting < 0 else str(counting), ANSWER_TEXT[logic]
+        return _ANSWER_TEXT[existence], "" if counting < 0 else str(counting), _ANSWER_TEXT[logic]
 
     def category_cells(self, sample: int) -> list[Any]:
         """Return the index, the name and the number of objects of both categories of a sample."""

@@ -34,7 +34,7 @@ EXPECTED = (
     "Expected a csv with the columns key, category, question (positive or negative) and answer, such as the csv of "
     "predictions of a case of existence."
 )
-QuestionKey = tuple[int, int, str]  # the image's index, the category, the question
+_QuestionKey = tuple[int, int, str]  # the image's index, the category, the question
 
 
 def existence_prompts(reasoning: str = "direct") -> tuple[Prompt, Prompt]:
@@ -127,7 +127,7 @@ class _ReplayedPairs:
     path: Path
     dataset: Dataset
     names: Sequence[str]
-    responses: Mapping[QuestionKey, Response]
+    responses: Mapping[_QuestionKey, Response]
 
     def __call__(self, row: int, category: int, question: str) -> Response:
         """Return the answer about a pair; a question without a line is an error of this question only."""
@@ -151,7 +151,7 @@ def read_replayed_pairs(path: Path, dataset: Dataset, names: Sequence[str]) -> _
     file_lines = list(read_lines(path, KEY_COLUMNS, EXPECTED, dataset.split, either=ANSWER_COLUMNS))
     rows = match_images(path, dataset, [line.key for line in file_lines], lambda index: file_lines[index].where)
     indices = {row: index for index, row in enumerate(dataset.selected)}
-    responses: dict[QuestionKey, Response] = {}
+    responses: dict[_QuestionKey, Response] = {}
     for row, line in zip(rows.tolist(), file_lines, strict=True):
         about = parse_target(line, dataset, find)
         if (

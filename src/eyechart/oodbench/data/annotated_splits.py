@@ -28,7 +28,7 @@ class _Opener(Protocol):
         """Return the data set, checked."""
 
 
-OPENERS: Mapping[str, _Opener] = {
+_OPENERS: Mapping[str, _Opener] = {
     "coco": open_coco,
     "lvis": open_lvis,
     "nuscenes": open_nuscenes,
@@ -40,7 +40,7 @@ def open_annotated(
     kind: str, folder: Path, benchmark: str, split: str, *, part: str = MAIN, cache: Path | None = None
 ) -> Dataset:
     """Open a part of a data set in a format, which its annotation then names as its source."""
-    dataset = OPENERS[kind](folder, benchmark, split, part=part, cache=cache)
+    dataset = _OPENERS[kind](folder, benchmark, split, part=part, cache=cache)
     annotation = find_annotation(dataset)
     return replace(dataset, details=annotation and replace(annotation, source=kind))
 
@@ -67,7 +67,7 @@ def annotated_splits(folder: Path, root: Path) -> list[SplitRef]:
 
 
 def _splits(folder: Path, *, named: bool) -> Iterator[SplitRef]:
-    formats = {kind: parts for kind in FORMATS if (parts := [*FINDERS[kind](folder)])}
+    formats = {kind: parts for kind in FORMATS if (parts := [*_FINDERS[kind](folder)])}
     for kind, parts in formats.items():
         own = named and (len(formats) == 1 or folder.name.casefold() == kind)
         stem = folder.name if own else f"{folder.name}-{kind}" if named else kind
@@ -106,7 +106,7 @@ def _cityscapes(folder: Path) -> Iterator[_SplitPart]:
         yield _SplitPart(missing="".join(_missing_message(folder, [other], f"{name}/") for other in both))
 
 
-FINDERS: Mapping[str, Callable[[Path], Iterable[_SplitPart]]] = {
+_FINDERS: Mapping[str, Callable[[Path], Iterable[_SplitPart]]] = {
     "coco": _coco,
     "lvis": _lvis,
     "nuscenes": _nuscenes,

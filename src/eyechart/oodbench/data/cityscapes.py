@@ -25,7 +25,7 @@ from eyechart.oodbench.data.tallies import tally_instances
 PICTURE, POLYGONS = "_leftImg8bit.png", "_gtFine_polygons.json"
 GROUP = "group"
 VALIDATION, PICTURES = frozenset({"frankfurt", "lindau", "munster"}), 500
-DOUBTS = {"polegroup": "pole"}
+_DOUBTS = {"polegroup": "pole"}
 REPEATED = "it repeats another one's label and outline"
 Points = NDArray[np.float64]
 
@@ -142,7 +142,7 @@ def _polygon_status(thing: Thing, width: float, height: float, labels: LabelMap)
     label, group = _single(thing.label, labels)
     if label not in labels.index_by_label:
         why = labels.dropped.get(label, "no published name")
-        return _PolygonStatus("doubt", DOUBTS.get(label, ""), f"{thing.label} is no class here ({why})")
+        return _PolygonStatus("doubt", _DOUBTS.get(label, ""), f"{thing.label} is no class here ({why})")
     points = np.array(thing.polygon, dtype=np.float64).reshape(-1, 2)
     if _polygon_area(points) == 0:
         return _PolygonStatus("doubt", label, "it has no area; its label is unknown there")

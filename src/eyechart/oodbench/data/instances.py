@@ -148,7 +148,7 @@ def _repair_part(part: Any) -> Any:
 
 def _is_unknown(key: str, value: Any) -> bool:
     """Return whether an optional number is not one, such as NaN."""
-    return key in OPTIONAL and isinstance(value, float) and not math.isfinite(value)
+    return key in _OPTIONAL and isinstance(value, float) and not math.isfinite(value)
 
 
 def _repair_id(value: Any) -> Any:
@@ -169,8 +169,8 @@ def _repair_number(value: Any) -> Any:
 
 
 def _repair_flag(value: Any) -> Any:
-    if isinstance(value, str) and value.strip().casefold() in FLAGS:
-        return FLAGS.index(value.strip().casefold()) % 2
+    if isinstance(value, str) and value.strip().casefold() in _FLAGS:
+        return _FLAGS.index(value.strip().casefold()) % 2
     return int(value) if isinstance(value, bool | float) else value
 
 
@@ -178,7 +178,7 @@ def _repair_text(value: Any) -> Any:
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
-NO_CATEGORIES = (
+_NO_CATEGORIES = (
     "background",
     "__background__",
     "_background_",
@@ -192,13 +192,13 @@ NO_CATEGORIES = (
     *("undefined", "null", "nothing", "no object", "root"),
 )
 LISTS = ("images", "annotations", "categories")
-FLAGS = ("0", "1", "false", "true", "no", "yes")
-OPTIONAL = ("area", "width", "height")
+_FLAGS = ("0", "1", "false", "true", "no", "yes")
+_OPTIONAL = ("area", "width", "height")
 FIELDS: Mapping[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("id", "image_id", "category_id"), _repair_id),
     **dict.fromkeys(("neg_category_ids", "not_exhaustive_category_ids"), _repair_ids),
     **dict.fromkeys(("name", "file_name", "coco_url"), _repair_text),
-    **dict.fromkeys(OPTIONAL, _repair_number),
+    **dict.fromkeys(_OPTIONAL, _repair_number),
     "bbox": lambda box: [*map(_repair_number, box)] if isinstance(box, list | tuple) else box,
     "iscrowd": _repair_flag,
     "supercategory": lambda value: value,
@@ -272,7 +272,7 @@ def hide_parents(instances: Instances, tally: Tally) -> tuple[Tally, tuple[Exclu
         if isinstance(category.supercategory, str) and fold_name(category.supercategory) != fold_name(category.name):
             above[fold_name(category.supercategory)] += 1
     hidden = [
-        category.id not in used and (above[fold_name(category.name)] > 0 or fold_name(category.name) in NO_CATEGORIES)
+        category.id not in used and (above[fold_name(category.name)] > 0 or fold_name(category.name) in _NO_CATEGORIES)
         for category in instances.categories
     ]
     names = (category.name for category, out in zip(instances.categories, hidden, strict=True) if out)

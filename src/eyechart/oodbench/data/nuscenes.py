@@ -1,6 +1,6 @@
 """nuScenes: key frames of the front camera with the objects whose boxes are in the image (OODBench, Table 4).
 
-An object is counted if its box is at least partly in the image, the part in the image is at least `SLIVER` pixels wide
+An object is counted if its box is at least partly in the image, the part in the image is at least `_SLIVER` pixels wide
 and high, and at least 40 % of the object is visible in all cameras together (levels 2 to 4). A category is present if
 it has such an object.
 
@@ -29,10 +29,10 @@ from eyechart.oodbench.data.nuscenes_camera import Boxes, CameraViews, Floats, P
 from eyechart.oodbench.data.nuscenes_tables import Box, KeyFrame, Pose, SceneData, read_scene_data, scene_tokens
 from eyechart.oodbench.data.tallies import tally_instances
 
-VERSIONS = {"v1.0-trainval": "val", "v1.0-mini": "mini_val"}
-KEY_FRAMES = 6019
-SLIVER = 3.0  # pixels
-RACK, RACKED = "static_object.bicycle_rack", "vehicle.bicycle"
+_VERSIONS = {"v1.0-trainval": "val", "v1.0-mini": "mini_val"}
+_KEY_FRAMES = 6019
+_SLIVER = 3.0  # pixels
+_RACK, _RACKED = "static_object.bicycle_rack", "vehicle.bicycle"
 LOST = "its sample is in no table"
 TWICE = "its instance is annotated in that sample already"
 BROKEN = "its box has no size or no direction; its category is unknown there"
@@ -53,28 +53,28 @@ def open_nuscenes(folder: Path, benchmark: str, split: str, *, part: str = "val"
     version = _version(folder)
     scenes, complete = _scenes(version, part)
     data = read_scene_data(version, scenes)
-    if complete and len(data.key_frames) != KEY_FRAMES:
+    if complete and len(data.key_frames) != _KEY_FRAMES:
         raise DataError(
             f"{version} has {len(data.key_frames):,} key frames of the front camera in the 150 scenes of val, "
-            f"expected {KEY_FRAMES:,}: unpack its tables again."
+            f"expected {_KEY_FRAMES:,}: unpack its tables again."
         )
     remedy = "unpack the key frames of all parts (blobs), or at least their samples/CAM_FRONT."
     pictures = [view.picture.filename for view in data.key_frames]
     entries = index_images(folder, pictures, named_by=version / "sample_data.json", remedy=remedy, cache=cache)
     labels = label_map("nuscenes")
-    expected = KEY_FRAMES if complete else None
+    expected = _KEY_FRAMES if complete else None
     return build_annotated_dataset(
         folder, benchmark, split, entries, labels.names, _annotation(data, labels), expected=expected
     )
 
 
 def _version(folder: Path) -> Path:
-    for name in VERSIONS:
+    for name in _VERSIONS:
         if (folder / name / "sample_data.json").is_file():
             return folder / name
     there = ", ".join(sorted(path.parent.name for path in folder.glob("v*/sample_data.json"))) or "none"
     raise DataError(
-        f"{folder} holds the tables of {there}, expected those of {' or '.join(VERSIONS)}, which have annotations: "
+        f"{folder} holds the tables of {there}, expected those of {' or '.join(_VERSIONS)}, which have annotations: "
         "unpack one of them beside samples/."
     )
 
@@ -90,7 +90,7 @@ def _scenes(version: Path, part: str) -> tuple[set[str], bool]:
     """Return the tokens of a part's scenes, and whether they are the whole of val."""
     if part not in ("val", "train"):
         raise DataError(f"nuScenes has the parts val and train, not '{part}'.")
-    there, listed = scene_tokens(version), _official_scenes(VERSIONS[version.name])
+    there, listed = scene_tokens(version), _official_scenes(_VERSIONS[version.name])
     chosen = {token for name, token in there.items() if (name in listed) == (part == "val")}
     if not chosen:
         raise DataError(
@@ -176,7 +176,7 @@ def _split_cells(
 ) -> tuple[Ints, Ints]:
     """Return the cells (image, category) of the counted objects, and those of the uncertain boxes."""
     inside = ~np.isnan(rectangles[:, 0])
-    present = clear & (rectangles[:, 2:] - rectangles[:, :2] >= SLIVER).all(axis=1)
-    racks = cells[(inside | broken) & (cells[:, 1] == labels.index_by_label[RACK])]
-    racks[:, 1] = labels.index_by_label[RACKED]
+    present = clear & (rectangles[:, 2:] - rectangles[:, :2] >= _SLIVER).all(axis=1)
+    racks = cells[(inside | broken) & (cells[:, 1] == labels.index_by_label[_RACK])]
+    racks[:, 1] = labels.index_by_label[_RACKED]
     return cells[present], np.concatenate([cells[broken | (inside & ~present)], racks])

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 NEAR = 0.1  # metres: distance from the camera to the visible space
-PARALLEL = 1e-12
+_PARALLEL = 1e-12
 BLOCK = 4096
-CORNERS = np.array([*product((-1.0, 1.0), repeat=3)])
-EDGES = np.array([(a, b) for a in range(8) for b in range(a) if np.abs(CORNERS[a] - CORNERS[b]).sum() == 2])
-UNIT = np.array([(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)])
+_CORNERS = np.array([*product((-1.0, 1.0), repeat=3)])
+EDGES = np.array([(a, b) for a in range(8) for b in range(a) if np.abs(_CORNERS[a] - _CORNERS[b]).sum() == 2])
+_UNIT = np.array([(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)])
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def _rectangles(centre: Floats, axes: Floats, size: Floats) -> Floats:
 
 def _box_edges(centre: Floats, axes: Floats, size: Floats) -> Floats:
     """Return the ends (n, 24, 3) of the boxes' edges after clipping at the visible space, NaN for invisible edges."""
-    corners = centre[:, None] + CORNERS @ axes.transpose(0, 2, 1)
+    corners = centre[:, None] + _CORNERS @ axes.transpose(0, 2, 1)
     first, second = corners[:, EDGES[:, 0]], corners[:, EDGES[:, 1]]
     inside, beyond = _inside(first, size), _inside(second, size)
     cut = inside / (inside - beyond)
@@ -112,13 +112,13 @@ def _view_edges(centre: Floats, axes: Floats, size: Floats) -> Floats:
 
     The edges are the infinite rays through the corners of the image, and the sides of the nearest rectangle.
     """
-    rays = np.concatenate([UNIT * size[:, None], np.ones((len(size), 4, 1))], axis=2)
+    rays = np.concatenate([_UNIT * size[:, None], np.ones((len(size), 4, 1))], axis=2)
     near = NEAR * rays
     origins = np.concatenate([near, near], axis=1)
     ways = np.concatenate([rays, np.roll(near, -1, axis=1) - near], axis=1)
     into = np.linalg.inv(axes).transpose(0, 2, 1)
     start, way = (origins - centre[:, None]) @ into, ways @ into
-    parallel = np.abs(way) < PARALLEL
+    parallel = np.abs(way) < _PARALLEL
     way = np.where(parallel, 1.0, way)
     middle = np.where(parallel, 0.0, -start / way)
     bound = np.where(parallel, np.where(np.abs(start) <= 1, np.inf, -np.inf), 1 / np.abs(way))

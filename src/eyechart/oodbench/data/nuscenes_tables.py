@@ -17,9 +17,9 @@ import msgspec
 from eyechart.errors import DataError
 from eyechart.oodbench.data.annotated_images import index_by_id, read_json
 
-CHANNEL = "CAM_FRONT"
-Triple = tuple[float, float, float]
-Quadruple = tuple[float, float, float, float]
+_CHANNEL = "CAM_FRONT"
+_Triple = tuple[float, float, float]
+_Quadruple = tuple[float, float, float, float]
 
 
 class _Keyed(msgspec.Struct, frozen=True):
@@ -61,15 +61,15 @@ class _Visibility(_Keyed, frozen=True):
 class Pose(_Keyed, frozen=True):
     """The pose of the car in the world: translation in metres, and rotation as a quaternion w, x, y, z."""
 
-    translation: Triple
-    rotation: Quadruple
+    translation: _Triple
+    rotation: _Quadruple
 
 
 class _Calibrated(Pose, frozen=True):
     """The pose of a sensor on the car, and the camera matrix if it is a camera."""
 
     sensor_token: str
-    camera_intrinsic: list[Triple]
+    camera_intrinsic: list[_Triple]
 
 
 class _Picture(_Keyed, frozen=True):
@@ -90,9 +90,9 @@ class Box(_Keyed, frozen=True):
     sample_token: str
     instance_token: str
     visibility_token: str
-    translation: Triple
-    size: Triple
-    rotation: Quadruple
+    translation: _Triple
+    size: _Triple
+    rotation: _Quadruple
 
 
 Row = TypeVar("Row", bound=_Keyed)
@@ -153,7 +153,7 @@ def _views(version: Path, samples: AbstractSet[str]) -> tuple[KeyFrame, ...]:
         if row.is_key_frame and row.calibrated_sensor_token in cameras and row.sample_token in samples
     ]
     path = version / "sample_data.json"
-    index_by_id((row.sample_token for row in pictures), path, f"key frames of {CHANNEL} for the sample")
+    index_by_id((row.sample_token for row in pictures), path, f"key frames of {_CHANNEL} for the sample")
     for row in pictures:
         if not row.width or not row.height:
             raise DataError(f"{path}: the picture {row.filename} has no width and height; expected its size in pixels.")
@@ -164,19 +164,19 @@ def _views(version: Path, samples: AbstractSet[str]) -> tuple[KeyFrame, ...]:
 
 def _cameras(version: Path) -> dict[str, _Calibrated]:
     """Return the calibrations of the front camera by token; raise DataError for an invalid matrix or rotation."""
-    sensors = {row.token for row in _table(version, "sensor", _Sensor) if row.channel == CHANNEL}
+    sensors = {row.token for row in _table(version, "sensor", _Sensor) if row.channel == _CHANNEL}
     calibrations = [row for row in _table(version, "calibrated_sensor", _Calibrated) if row.sensor_token in sensors]
     for row in calibrations:
         if not _pinhole(row.camera_intrinsic) or not any(row.rotation):
             raise DataError(
-                f"{version / 'calibrated_sensor.json'}, row {row.token}: {CHANNEL} has the matrix "
+                f"{version / 'calibrated_sensor.json'}, row {row.token}: {_CHANNEL} has the matrix "
                 f"{row.camera_intrinsic} and the rotation {row.rotation}; expected three rows with positive focal "
                 "lengths, the last 0, 0, 1, and a rotation other than 0: unpack the tables again."
             )
     return {row.token: row for row in calibrations}
 
 
-def _pinhole(matrix: Sequence[Triple]) -> bool:
+def _pinhole(matrix: Sequence[_Triple]) -> bool:
     return len(matrix) == 3 and matrix[0][0] > 0 and matrix[1][1] > 0 and matrix[1][0] == 0 and matrix[2] == (0, 0, 1)
 
 

@@ -18,12 +18,12 @@ from eyechart.files.text_files import plain_text, utf8_bytes
 from eyechart.messages.suggestions import did_you_mean
 from eyechart.oodbench.data.annotation import Exclusion, list_exclusions
 
-RELEASE = re.compile(r"COCO_(?:train|val|test)\d{4}_(?=\d{12}$)")  # the same images without it in later releases
-ENDING = re.compile(r"\.(?:jpe?g|png|webp|gif|bmp|tiff?|jp2)$", re.IGNORECASE)  # names may have other dots
-PLACEHOLDER = re.compile(r"<image>|<video>")
+_RELEASE = re.compile(r"COCO_(?:train|val|test)\d{4}_(?=\d{12}$)")  # the same images without it in later releases
+_ENDING = re.compile(r"\.(?:jpe?g|png|webp|gif|bmp|tiff?|jp2)$", re.IGNORECASE)  # names may have other dots
+_PLACEHOLDER = re.compile(r"<image>|<video>")
 TEXTS = ("text", "caption", "captions", "conversations")
 
-CorpusEntry = tuple[str, str, Iterable[str]]  # the line in the file, the image ("" if there is none), its texts
+_CorpusEntry = tuple[str, str, Iterable[str]]  # the line in the file, the image ("" if there is none), its texts
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def stem(image: str) -> str:
     >>> stem("coco/train2017/000000033471.jpg") == stem("COCO_train2014_000000033471.jpg")
     True
     """
-    return RELEASE.sub("", ENDING.sub("", PurePosixPath(image.replace("\\", "/")).name))
+    return _RELEASE.sub("", _ENDING.sub("", PurePosixPath(image.replace("\\", "/")).name))
 
 
 def read_corpus(path: str | Path, images: Container[str] | None = None) -> Corpus:
@@ -88,7 +88,7 @@ def read_synonyms(path: str | Path, categories: Iterable[str]) -> Mapping[str, t
 
 
 def _collected(
-    entries: Iterable[CorpusEntry], name: str, data: bytes, source: str, images: Container[str] | None
+    entries: Iterable[_CorpusEntry], name: str, data: bytes, source: str, images: Container[str] | None
 ) -> Corpus:
     texts: defaultdict[str, list[str]] = defaultdict(list)
     nameless = []
@@ -103,7 +103,7 @@ def _collected(
     )
 
 
-def _recognised(path: Path, data: bytes) -> tuple[str, Iterator[CorpusEntry]]:
+def _recognised(path: Path, data: bytes) -> tuple[str, Iterator[_CorpusEntry]]:
     ending = path.suffix.casefold()
     if ending == ".csv":
         return "csv", _rows(utf8_bytes(data).decode())
@@ -143,21 +143,21 @@ class _Captions(msgspec.Struct):
     annotations: list[_Caption]
 
 
-def _objects(entries: Iterable[_Entry], what: str = "entry") -> Iterator[CorpusEntry]:
+def _objects(entries: Iterable[_Entry], what: str = "entry") -> Iterator[_CorpusEntry]:
     for number, entry in enumerate(entries, 1):
         yield from _said(f"{what} {number}", entry)
 
 
-def _lines(data: bytes) -> Iterator[CorpusEntry]:
+def _lines(data: bytes) -> Iterator[_CorpusEntry]:
     for number, line in enumerate(utf8_bytes(data).splitlines(), 1):
         if line.strip():
             yield from _said(f"line {number}", _decode(line, _Entry, f"line {number}: "))
 
 
-def _said(where: str, entry: _Entry) -> Iterator[CorpusEntry]:
+def _said(where: str, entry: _Entry) -> Iterator[_CorpusEntry]:
     fields = [entry.text, entry.caption, entry.captions]
     texts = [text for field in fields if field is not None for text in _several(field)]
-    texts += [PLACEHOLDER.sub(" ", turn.value) for turn in entry.conversations or ()]
+    texts += [_PLACEHOLDER.sub(" ", turn.value) for turn in entry.conversations or ()]
     if not texts and entry.conversations is None and not any(field is not None for field in fields):
         raise DataError(f"{where}: it has none of the keys {', '.join(TEXTS)}. Use one of them for the image's text.")
     for image in _several(entry.image or ""):
@@ -168,7 +168,7 @@ def _several(value: str | list[str]) -> list[str]:
     return [value] if isinstance(value, str) else value
 
 
-def _captions(captions: _Captions) -> Iterator[CorpusEntry]:
+def _captions(captions: _Captions) -> Iterator[_CorpusEntry]:
     names = {str(image.id): image.file_name for image in captions.images}
     for number, caption in enumerate(captions.annotations, 1):
         if str(caption.image_id) not in names:
@@ -176,7 +176,7 @@ def _captions(captions: _Captions) -> Iterator[CorpusEntry]:
         yield f"annotation {number}", names[str(caption.image_id)], [caption.caption]
 
 
-def _rows(text: str) -> Iterator[CorpusEntry]:
+def _rows(text: str) -> Iterator[_CorpusEntry]:
     for where, row in _table(text, "image", "text"):
         yield where, row["image"], [row["text"]]
 

@@ -40,7 +40,7 @@ from eyechart.oodbench.division.pairs import (
 from eyechart.protocol.context import Context
 from eyechart.protocol.options import OptionValues
 
-DIVIDE = "eyechart divide"
+_DIVIDE = "eyechart divide"
 OWN, NONE = "own", "none"
 TOYBOX, PAPER = (
     "open_clip[toybox-clip]+open_clip[toybox-clip-b]",
@@ -155,7 +155,7 @@ def load_division(context: Context) -> Division:
     if Path(location).is_dir() and not path.exists():
         if not any(Path(location).glob("*.json")):
             raise DataError(
-                f"{context.flag('division')} has no division file. Create one with: {DIVIDE} ROOT --out=DIR"
+                f"{context.flag('division')} has no division file. Create one with: {_DIVIDE} ROOT --out=DIR"
             )
         raise AbsentError(f"{location} has no {path.name}, the division of {dataset.benchmark}/{dataset.split}")
     return read_division(path, dataset)

@@ -18,7 +18,7 @@ from eyechart.oodbench.division.pairs import HARD_SAMPLES, SETS, Division, Pairs
 
 HEADER = ("img_id", "category", "answer")
 ANSWERS = {"yes": True, "no": False}
-MAX_FAULTS = 10  # lines that a message names
+_MAX_FAULTS = 10  # lines that a message names
 
 
 def set_to_csv(division: Division, dataset: Dataset, name: str) -> bytes:
@@ -86,8 +86,8 @@ def read_pairs(path: Path, dataset: Dataset) -> Pairs:
     reader = _Reader(dataset)
     faults = [f"line {number} {fault}" for number, cells in numbered[1:] if (fault := reader.read(cells))]
     if faults:
-        more = f"; and {len(faults) - MAX_FAULTS:,} more lines" if len(faults) > MAX_FAULTS else ""
-        raise DataError(f"{path}: {'; '.join(faults[:MAX_FAULTS])}{more}. Correct or remove them.")
+        more = f"; and {len(faults) - _MAX_FAULTS:,} more lines" if len(faults) > _MAX_FAULTS else ""
+        raise DataError(f"{path}: {'; '.join(faults[:_MAX_FAULTS])}{more}. Correct or remove them.")
     return reader.pairs
 
 

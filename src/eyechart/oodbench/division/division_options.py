@@ -49,26 +49,26 @@ THRESHOLD = Option(
     "threshold", "a present category with a lower probability is out of distribution", "0.05", share=True
 )
 MAX_PAIRS = Option("max_pairs", "maximum number of pairs in each set of the main benchmark", "3000", least=1)
-DIVISION_SCOPE = Option(
+_DIVISION_SCOPE = Option(
     "division_scope",
     "pairs to ask about: those of the main benchmark, or all flagged pairs (the initial benchmark)",
     "main",
     ("main", "initial"),
 )
-ABSENT_CATEGORIES = Option(
+_ABSENT_CATEGORIES = Option(
     "absent_categories", "also ask about absent categories that a detector takes for present", "no", ("no", "yes")
 )
 HARD_SAMPLES = Option(
     "hard_samples", "hard samples for comparison: none, own (of the first detector), or a file of COCO results", "none"
 )
-REASONING = Option("reasoning", "form of the question: direct, or cot (chain of thought)", "direct", ("direct", "cot"))
+_REASONING = Option("reasoning", "form of the question: direct, or cot (chain of thought)", "direct", ("direct", "cot"))
 REFERENCE = Option(
     "reference", "split whose pairs are compared with, such as oodbench/coco-train", "none", check=_check_reference
 )
 YES_NO_PARSER = parser_option("authors")
 DIVIDED = (DIVISION, DETECTORS, DETECTOR_TEMPLATES, THRESHOLD, MAX_PAIRS)
-IN_A_DIVISION = (*DIVIDED[1:], ABSENT_CATEGORIES, HARD_SAMPLES)  # a file of a division has chosen these
-EXISTENCE = (*DIVIDED, ABSENT_CATEGORIES, HARD_SAMPLES, DIVISION_SCOPE, REASONING, YES_NO_PARSER, MAX_TOKENS)
+IN_A_DIVISION = (*DIVIDED[1:], _ABSENT_CATEGORIES, HARD_SAMPLES)  # a file of a division has chosen these
+EXISTENCE = (*DIVIDED, _ABSENT_CATEGORIES, HARD_SAMPLES, _DIVISION_SCOPE, _REASONING, YES_NO_PARSER, MAX_TOKENS)
 
 
 def unused(options: OptionValues) -> set[str]:

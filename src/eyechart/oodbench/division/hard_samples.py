@@ -18,9 +18,9 @@ from eyechart.statistics._checks import check_integers, check_whole_number, requ
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-GAMMA = 2.0
-TOP_K = 1
-TOP_Q = 20.0
+_GAMMA = 2.0
+_TOP_K = 1
+_TOP_Q = 20.0
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class HardSamples:
         return len(self.rows)
 
 
-def hardness(probabilities: ArrayLike, gamma: float = GAMMA) -> Floats:
+def hardness(probabilities: ArrayLike, gamma: float = _GAMMA) -> Floats:
     """Return the focal loss of predictions, (1 - p)^γ · (-log p): 0 for full confidence, large for low confidence.
 
     Args:
@@ -133,7 +133,7 @@ def keep_annotated(proposals: Proposals, present: ArrayLike) -> tuple[Proposals,
 
 
 def mine_hard_samples(
-    proposals: Proposals, keys: Sequence[str], *, k: int = TOP_K, q: float = TOP_Q, gamma: float = GAMMA
+    proposals: Proposals, keys: Sequence[str], *, k: int = _TOP_K, q: float = _TOP_Q, gamma: float = _GAMMA
 ) -> HardSamples:
     """Return the hardest q percent per category, of the k hardest proposals per image and category.
 

@@ -22,10 +22,10 @@ from eyechart.parsers.text import fold
 
 Bools = NDArray[np.bool_]
 
-POSSESSIVE = re.compile(r"'s?(?!\w)")
-BREAK = re.compile(r"[.,;:!?|\n]+")
+_POSSESSIVE = re.compile(r"'s?(?!\w)")
+_BREAK = re.compile(r"[.,;:!?|\n]+")
 OTHER = re.compile(r"[\W_]+")
-IRREGULAR = {
+_IRREGULAR = {
     "person": "people",
     "man": "men",
     "woman": "women",
@@ -41,7 +41,7 @@ IRREGULAR = {
     "die": "dice",
     "cactus": "cacti",
 }
-SINGULAR = {plural: singular for singular, plural in IRREGULAR.items()}
+_SINGULAR = {plural: singular for singular, plural in _IRREGULAR.items()}
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def _normalize_texts(texts: Iterable[str]) -> str:
     >>> _normalize_texts(["A black-and-white Cat's tail.", "It is hot, dog!"])
     ' a black and white cat tail | it is hot | dog '
     """
-    pieces = (OTHER.sub(" ", piece).split() for text in texts for piece in BREAK.split(_fold(text)))
+    pieces = (OTHER.sub(" ", piece).split() for text in texts for piece in _BREAK.split(_fold(text)))
     return f" {' | '.join(' '.join(words) for words in pieces if words)} "
 
 
@@ -163,8 +163,8 @@ def _forms(word: str) -> tuple[str, ...]:
 
 
 def _plurals(word: str) -> list[str]:
-    if word in IRREGULAR:
-        return [IRREGULAR[word], f"{word}s"]
+    if word in _IRREGULAR:
+        return [_IRREGULAR[word], f"{word}s"]
     if word.endswith(("man", "woman")) and not word.endswith("human"):
         return [f"{word[:-2]}en", f"{word}s"]
     if word.endswith(("s", "x", "z", "ch", "sh")):
@@ -177,9 +177,9 @@ def _plurals(word: str) -> list[str]:
 
 
 def _singulars(word: str) -> list[str]:
-    if word in SINGULAR:
-        return [SINGULAR[word]]
-    if word in IRREGULAR or len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is")):
+    if word in _SINGULAR:
+        return [_SINGULAR[word]]
+    if word in _IRREGULAR or len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is")):
         return []
     if word.endswith("ies"):
         return [f"{word[:-3]}y", word[:-1]]
@@ -189,7 +189,7 @@ def _singulars(word: str) -> list[str]:
 
 
 def _fold(text: str) -> str:
-    return POSSESSIVE.sub(" ", fold(text))
+    return _POSSESSIVE.sub(" ", fold(text))
 
 
 def _is_named(phrases: str, wanted: Iterable[str]) -> bool:

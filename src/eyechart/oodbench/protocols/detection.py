@@ -21,8 +21,8 @@ from eyechart.results.records import OutcomeCounts
 from eyechart.results.sample_table import SHARED_COLUMNS, shared_cells
 from eyechart.statistics.proper_scores import log_scores
 
-LOGIT_BINS, SHARE_BINS = 40, 20
-DETECTED, MISSED = "detected", "missed"  # a pair that is flagged is missed
+_LOGIT_BINS, _SHARE_BINS = 40, 20
+_DETECTED, _MISSED = "detected", "missed"  # a pair that is flagged is missed
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ class DetectionPredictions(Predictions):
             code, error = int(codes[row, category]), self.errors.get(row, "")
             shared = shared_cells(
                 key=self.keys[row],
-                target=DETECTED,
-                prediction="" if error else MISSED if code else DETECTED,
+                target=_DETECTED,
+                prediction="" if error else _MISSED if code else _DETECTED,
                 correct=None if error else code == 0,
                 error=error,
             )
@@ -88,7 +88,7 @@ class DetectionPredictions(Predictions):
                 values = logits[mask[:, category], category]
                 yield from _histogram_rows(["logit", category, name, here], values, edges)
             shares = self.flags.probability[masks[1][:, category], category]
-            yield from _histogram_rows(["probability", category, name, 1], shares, np.linspace(0, 1, SHARE_BINS + 1))
+            yield from _histogram_rows(["probability", category, name, 1], shares, np.linspace(0, 1, _SHARE_BINS + 1))
 
 
 def flagged_shares(predictions: DetectionPredictions) -> Iterator[Estimate]:
@@ -164,7 +164,7 @@ class Detection(Protocol[DetectionPredictions]):
 def bin_edges(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the bin edges that all categories share."""
     low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
-    return np.linspace(low, high if high > low else low + 1, LOGIT_BINS + 1)
+    return np.linspace(low, high if high > low else low + 1, _LOGIT_BINS + 1)
 
 
 def _histogram_rows(head: list[Any], values: NDArray[np.float64], edges: NDArray[np.float64]) -> Rows:

@@ -37,7 +37,7 @@ from eyechart.protocol.prompts import Prompt, get_prompt
 from eyechart.protocol.sample_view import Asked, Line, SampleView
 from eyechart.statistics.yes_no import MISSING, UNPARSED
 
-Couple = tuple[int, int]  # indices of two pairs in the division
+_Couple = tuple[int, int]  # indices of two pairs in the division
 
 
 def _progression_prompts() -> tuple[Prompt, Prompt, Prompt]:
@@ -179,7 +179,7 @@ def _countable_by_set(division: Division) -> dict[str, list[int]]:
 
 def _draw_samples(
     context: Context, division: Division, notation: Annotation, name: str, indices: Sequence[int]
-) -> list[Couple]:
+) -> list[_Couple]:
     """Return couples of categories whose objects can be counted."""
     countable = notation.countable[division.rows, division.categories]
     usable = [index for index in indices if countable[index]]
@@ -190,7 +190,7 @@ def _draw_samples(
     return [(usable[first], usable[second]) for first, second in chosen]
 
 
-def _ask_samples(context: Context, division: Division, couples: Sequence[Couple]) -> Responses:
+def _ask_samples(context: Context, division: Division, couples: Sequence[_Couple]) -> Responses:
     """Ask the three questions of each sample, one after the other."""
     kinds = _progression_prompts()
     queries = []

@@ -20,16 +20,16 @@ from eyechart.reports.tables.render import one_line
 
 TITLE = "Is this pair out of distribution?"
 OUT_OF_DISTRIBUTION = (OOD_S, OOD_H)
-UNFLAGGED = "does not flag it."
+_UNFLAGGED = "does not flag it."
 PRESENT: Mapping[int, str] = {
-    0: UNFLAGGED,
+    0: _UNFLAGGED,
     OUTSCORED: "flags it: an absent category has a higher probability than every present one (case 1).",
     UNLIKELY: "flags it: the probability of this category is below {threshold} (case 2).",
     OUTSCORED | UNLIKELY: "flags it: an absent category has a higher probability than every present one (case 1), and "
     "the probability of this category is below {threshold} (case 2).",
 }
 ABSENT: Mapping[int, str] = {
-    0: UNFLAGGED,
+    0: _UNFLAGGED,
     OUTSCORED: "flags it: this category has a higher probability than every present one (case 1).",
 }
 

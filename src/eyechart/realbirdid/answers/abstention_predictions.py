@@ -21,7 +21,7 @@ from eyechart.statistics.clusters import clustered_wilson
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-REASON_CHOICES = tuple(reason for reason in CHOICES if reason != ANSWERED)
+_REASON_CHOICES = tuple(reason for reason in CHOICES if reason != ANSWERED)
 ANSWER, ABSTAIN = "answer", "abstain"
 
 
@@ -170,8 +170,8 @@ class AbstentionPredictions(BirdPredictions):
             for issue, name in enumerate(REASONS):
                 birds = self.reason == issue
                 reasons = self.choice_indices[part][:, birds][self.abstained[part][:, birds]]
-                counts = np.bincount(reasons, minlength=len(REASON_CHOICES)).tolist()
-                yield from ([level, name, reason, count] for reason, count in zip(REASON_CHOICES, counts, strict=True))
+                counts = np.bincount(reasons, minlength=len(_REASON_CHOICES)).tolist()
+                yield from ([level, name, reason, count] for reason, count in zip(_REASON_CHOICES, counts, strict=True))
 
     def prompt_rows(self) -> Rows:
         """Yield for each prompt the number of unanswerable images and how often the model abstained on them."""

@@ -14,7 +14,7 @@ from eyechart.files.text_files import plain_text
 
 OWN = "own"
 PACKAGED = Path(__file__).with_name("abstention_wordings.toml")
-METADATA_KEYS = ("source", "note")
+_METADATA_KEYS = ("source", "note")
 EXPECTED = 'Give a line such as naive = ["What species of bird is this?"] for each level, as UTF-8 toml.'
 
 
@@ -78,7 +78,7 @@ def load_prompt_set(name_or_path: str = OWN) -> PromptSet:
         raise DataError(f"The wordings {path} cannot be read ({error.strerror or error}). {EXPECTED}") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise DataError(f"{path} holds no wordings ({error}). {EXPECTED}") from error
-    levels = {level: _texts(path, level, texts) for level, texts in held.items() if level not in METADATA_KEYS}
+    levels = {level: _texts(path, level, texts) for level, texts in held.items() if level not in _METADATA_KEYS}
     if not levels:
         raise DataError(f"{path} has no level of wordings. {EXPECTED}")
     _check_unique(path, levels)

@@ -30,7 +30,7 @@ from eyechart.statistics.thresholds import accuracy_coverage
 ALL, RANGE, ELIGIBLE = "all species", "range", "eligible"
 PREFIXES = {ALL: "all.", RANGE: "range."}
 Float64s = NDArray[np.float64]
-CurvePoints = tuple[str, Float64s, Float64s, Float64s]  # a curve's name, its thresholds, x and y
+_CurvePoints = tuple[str, Float64s, Float64s, Float64s]  # a curve's name, its thresholds, x and y
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ def _curve_rows(views: RangeViews) -> Iterator[list[Any]]:
                 yield [view.labels, name, repr(threshold), *(f"{value:.9g}" for value in point)]
 
 
-def _gain_curve(views: RangeViews, view: RangeView) -> Iterator[CurvePoints]:
+def _gain_curve(views: RangeViews, view: RangeView) -> Iterator[_CurvePoints]:
     """Yield accuracy by mean information gain of the answerable images."""
     rows = np.flatnonzero(view.answered & view.observations.answerable)
     if len(rows):
@@ -190,7 +190,7 @@ def _gain_curve(views: RangeViews, view: RangeView) -> Iterator[CurvePoints]:
         yield "ig", curve.thresholds, curve.gain, curve.accuracy
 
 
-def _abstention_curves(view: RangeView) -> Iterator[CurvePoints]:
+def _abstention_curves(view: RangeView) -> Iterator[_CurvePoints]:
     """Yield the abstention rate on unanswerable images by that on answerable images, for each criterion."""
     without = ~view.observations.answerable[view.answered]
     if without.any() and not without.all():
@@ -198,7 +198,7 @@ def _abstention_curves(view: RangeView) -> Iterator[CurvePoints]:
             yield f"abstention {criterion}", *abstention_curve(view.uncertainty(criterion, 0)[view.answered], without)
 
 
-def _accuracy_curves(view: RangeView) -> Iterator[CurvePoints]:
+def _accuracy_curves(view: RangeView) -> Iterator[_CurvePoints]:
     """Yield accuracy by coverage of every subset and level: by each criterion, and macro-averaged over classes.
 
     The risk of the risk-coverage curve is 1 - accuracy.

@@ -18,12 +18,12 @@ PARTNERS = frozenset(
         *("naturalista.uy", "argentinat.org", "biodiversity4all.org"),
     }
 )
-OPEN_DATA = "inaturalist-open-data"
-ADDRESSES = (
+_OPEN_DATA = "inaturalist-open-data"
+_ADDRESSES = (
     *("url", "uri", "link", "href", "reference", "identifier", "occurrenceid", "photo", "image", "media", "source"),
     *("file", "path", "observation"),
 )
-GBIF = ("gbif.org", "api.gbif.org")
+_GBIF = ("gbif.org", "api.gbif.org")
 UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _NAMED = re.compile(rf"(?:^|/)(photo|observation)s/(?:({UUID})|0*(\d+))(?![0-9a-z_])", re.IGNORECASE)
 _MEDIA = re.compile(r"/occurrence/0*(\d+)(/media/[0-9a-z]+)?", re.IGNORECASE)
@@ -80,12 +80,12 @@ def _key_of_address(text: str) -> str:
     if split is None:
         return ""
     host, path, query = split
-    if host in PARTNERS or host.endswith(".inaturalist.org") or OPEN_DATA in f"{host}{path}":
+    if host in PARTNERS or host.endswith(".inaturalist.org") or _OPEN_DATA in f"{host}{path}":
         if key := _last_key_in_path(path):
             return key
-    elif host in GBIF and (media := _MEDIA.search(path)):
+    elif host in _GBIF and (media := _MEDIA.search(path)):
         rest = f"/occurrence/{media[1]}{media[2].lower()}" if media[2] else ""
-        return f"url:{GBIF[0]}{rest}" if rest else f"occurrence:{media[1]}"
+        return f"url:{_GBIF[0]}{rest}" if rest else f"occurrence:{media[1]}"
     end = "" if not query or _PICTURE.search(path) else f"?{query}"
     return f"url:{host}{path.rstrip('/')}{end}".rstrip()
 
@@ -120,7 +120,7 @@ def column_kind(column: str) -> Kind | None:
 
 def may_hold_identifiers(column: str) -> bool:
     """Return whether a column may hold identifiers or addresses, by its name."""
-    return column_kind(column) is not None or any(word in _normalised(column) for word in ADDRESSES)
+    return column_kind(column) is not None or any(word in _normalised(column) for word in _ADDRESSES)
 
 
 def _normalised(column: str) -> str:

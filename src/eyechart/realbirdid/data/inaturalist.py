@@ -33,16 +33,16 @@ NOT_RESEARCH_GRADE, NO_REASON = (
 )
 NOT_IN_TAXONOMY, GENUS_WITHOUT_SPECIES = "not in the taxonomy", "of a genus without a species in the list"
 NO_IMAGE = "no picture of it in the folder"
-RESEARCH = "research"
+_RESEARCH = "research"
 RANKS = ("taxon_rank", "rank", "taxon.rank")
-SPECIES_RANKS = ("species", "subspecies", "variety", "form", "infraspecies")
-ABOVE_SPECIES = frozenset(
+_SPECIES_RANKS = ("species", "subspecies", "variety", "form", "infraspecies")
+_ABOVE_SPECIES = frozenset(
     {"complex", "aggregate", "agg", "section", "sect", "subgenus", "series", "sp", "spp", "group"}
 )
-EPITHET = re.compile(r"[a-zà-ÿ]+(?:-[a-zà-ÿ]+)*")  # in lower case, without a point as in "sp."
-COPIED_COLUMNS = ("url", "image_url", "quality_grade", "license", *DATES)
-EXTRA_COLUMNS = ("photo_id", *COPIED_COLUMNS)
-EXCLUDED_COLUMNS = ("line", "observation_id", "url", "scientific_name", "why")
+_EPITHET = re.compile(r"[a-zà-ÿ]+(?:-[a-zà-ÿ]+)*")  # in lower case, without a point as in "sp."
+_COPIED_COLUMNS = ("url", "image_url", "quality_grade", "license", *DATES)
+_EXTRA_COLUMNS = ("photo_id", *_COPIED_COLUMNS)
+_EXCLUDED_COLUMNS = ("line", "observation_id", "url", "scientific_name", "why")
 PHOTO, OBSERVATION = "photo", "observation"
 _NUMBER = re.compile(r"[^\W\d]*[_-]?0*(\d+)(?!\d)")
 
@@ -136,10 +136,10 @@ class Export:
         words = {fold_name(word) for word in self.cell(row, COMMON_NAME).split()}
         return (
             not self.has_species
-            and EPITHET.fullmatch(epithet) is not None
-            and epithet not in ABOVE_SPECIES
-            and words.isdisjoint(ABOVE_SPECIES)
-            and all(rank in SPECIES_RANKS for rank in ranks)
+            and _EPITHET.fullmatch(epithet) is not None
+            and epithet not in _ABOVE_SPECIES
+            and words.isdisjoint(_ABOVE_SPECIES)
+            and all(rank in _SPECIES_RANKS for rank in ranks)
         )
 
     def is_hybrid(self, row: int) -> bool:
@@ -149,7 +149,7 @@ class Export:
 
     def is_research_grade(self, row: int) -> bool:
         """Return whether the observation is of research grade, also true without a column `quality_grade`."""
-        return "quality_grade" not in self.table.columns or fold_name(self.cell(row, "quality_grade")) == RESEARCH
+        return "quality_grade" not in self.table.columns or fold_name(self.cell(row, "quality_grade")) == _RESEARCH
 
     def photo_id(self, row: int) -> str:
         """Return the id of the photo, "" if there is none."""
@@ -189,9 +189,11 @@ def import_birds(
     _check_any(selection, export)
     _check_cells(table, selection)
     with _draft(out, export) as draft:
-        write_table(draft / "birds.csv", (*COLUMNS, *EXTRA_COLUMNS), _copy_images(table, selection, image_files, draft))
+        write_table(
+            draft / "birds.csv", (*COLUMNS, *_EXTRA_COLUMNS), _copy_images(table, selection, image_files, draft)
+        )
         write_table(draft / "taxonomy.csv", levels, rows)
-        write_table(draft / "left_out.csv", EXCLUDED_COLUMNS, _excluded_rows(table, selection))
+        write_table(draft / "left_out.csv", _EXCLUDED_COLUMNS, _excluded_rows(table, selection))
         open_birds(draft, "realbirdid", out.name)
     dataset = open_birds(out, out.parent.name or "realbirdid", out.name)
     return ImportResult(dataset, selection.observations, Counter(selection.excluded.values()), selection.notes)
@@ -356,14 +358,16 @@ def _copy_images(
 def _table_row(export: Export, bird: _SelectedObservation, image: str, photo: str) -> dict[str, object]:
     latitude, longitude = export.coordinates(bird.row)
     known = (image, bird.id, bird.species, bird.genus, int(bool(bird.species)), bird.reason, latitude, longitude, "")
-    kept = {column: export.cell(bird.row, column) for column in COPIED_COLUMNS}
+    kept = {column: export.cell(bird.row, column) for column in _COPIED_COLUMNS}
     return {**dict(zip(COLUMNS, known, strict=True)), "photo_id": photo, **kept}
 
 
 def _excluded_rows(export: Export, selection: _Selection) -> Iterator[dict[str, object]]:
     for row in sorted(selection.excluded):
         cells = (export.cell(row, "url"), export.cell(row, "scientific_name"), selection.excluded[row])
-        yield dict(zip(EXCLUDED_COLUMNS, (export.table.row_numbers[row], export.table["id"][row], *cells), strict=True))
+        yield dict(
+            zip(_EXCLUDED_COLUMNS, (export.table.row_numbers[row], export.table["id"][row], *cells), strict=True)
+        )
 
 
 def _images_by_observation(

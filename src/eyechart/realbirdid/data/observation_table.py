@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 IMAGE, OBSERVATION = "image", "observation_id"
 COLUMNS = (IMAGE, OBSERVATION, "species", "genus", "answerable", "reason", "latitude", "longitude", "candidates")
-DAY = len("YYYY-MM-DD")
+_DAY = len("YYYY-MM-DD")
 ANSWERABLE = {"1": True, "true": True, "0": False, "false": False}
 
 
@@ -70,7 +70,7 @@ def parse_days(table: Table, column: str, rows: Sequence[int] | None = None) -> 
 
     Raises DataError, which names the line, for a cell that does not begin with a day, in all rows or only in `rows`.
     """
-    days = tuple(cell.strip()[:DAY] for cell in table[column])
+    days = tuple(cell.strip()[:_DAY] for cell in table[column])
     for row in range(len(days)) if rows is None else rows:
         try:
             if day := days[row]:

@@ -19,13 +19,13 @@ from eyechart.messages.suggestions import did_you_mean
 
 Ints = NDArray[np.int64]
 SPECIES, GENUS = "species", "genus"
-REQUIRED = (SPECIES, GENUS)
+_REQUIRED = (SPECIES, GENUS)
 LEVELS = (
     *(SPECIES, GENUS, "subtribe", "tribe", "supertribe", "subfamily", "family", "superfamily", "infraorder"),
     *("suborder", "order", "superorder", "infraclass", "subclass", "class", "subphylum", "phylum", "kingdom"),
 )
 COMMON_NAME = "common_name"
-SIMILARITY_CUTOFF = 0.85  # `difflib` similarity from which a column name counts as misspelled
+_SIMILARITY_CUTOFF = 0.85  # `difflib` similarity from which a column name counts as misspelled
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +85,7 @@ def read_taxonomy(path: str | Path) -> Taxonomy:
     lines, for a repeated species, a name with two parents, without a parent, with two spellings or on two levels, a
     cycle, and a column name that is similar to one of these.
     """
-    table = _with_spaces(read_table(path, REQUIRED, optional=(*LEVELS, COMMON_NAME)))
+    table = _with_spaces(read_table(path, _REQUIRED, optional=(*LEVELS, COMMON_NAME)))
     _check_columns(table)
     levels = tuple(level for level in LEVELS if level in table.columns)
     _check_orphans(table, levels)
@@ -137,7 +137,7 @@ def _check_columns(table: Table) -> None:
     """Raise DataError for a column name similar to a level, since the tree would silently be without this level."""
     known = (*LEVELS, COMMON_NAME)
     for column in table.columns:
-        near = [] if column in known else get_close_matches(column, known, n=1, cutoff=SIMILARITY_CUTOFF)
+        near = [] if column in known else get_close_matches(column, known, n=1, cutoff=_SIMILARITY_CUTOFF)
         if near and near[0] not in table.columns:
             raise DataError(
                 f"{table.path} has the column '{column}', which is not read; did you mean {near[0]}? Rename it, to "

@@ -22,7 +22,7 @@ BLOCK = 1 << 24  # bytes of csv
 ROWS = 1 << 16  # rows of parquet or of a list
 LINES = "lines"
 SUFFIXES = (".csv", ".tsv", ".txt", ".parquet")
-SelectColumns = Callable[[Sequence[str]], Sequence[str]]
+_SelectColumns = Callable[[Sequence[str]], Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class TableChunk:
     columns: dict[str, pa.StringArray]
 
 
-def read_chunks(path: Path, choose: SelectColumns) -> Iterator[TableChunk]:
+def read_chunks(path: Path, choose: _SelectColumns) -> Iterator[TableChunk]:
     """Yield the chunks of a table with the columns that `choose` selects; a list has the single column `lines`.
 
     The tables of a folder are read in the order of their names. Raises DataError, which names the file.
@@ -71,7 +71,7 @@ def _suffix(path: Path) -> str:
     return Path(path.stem).suffix.lower() if path.suffix.lower() == ".gz" else path.suffix.lower()
 
 
-def _read(path: Path, choose: SelectColumns) -> Iterator[TableChunk]:
+def _read(path: Path, choose: _SelectColumns) -> Iterator[TableChunk]:
     kind = _suffix(path)
     if kind not in SUFFIXES:
         raise DataError(f"{path} is no table by its name: expected one that ends in {', '.join(SUFFIXES)}.")
@@ -94,7 +94,7 @@ def _lines(path: Path) -> Iterator[TableChunk]:
             first += len(block)
 
 
-def _text(path: Path, head: str, choose: SelectColumns) -> Iterator[TableChunk]:
+def _text(path: Path, head: str, choose: _SelectColumns) -> Iterator[TableChunk]:
     import pyarrow as pa
     from pyarrow import csv as arrow
 
@@ -112,7 +112,7 @@ def _text(path: Path, head: str, choose: SelectColumns) -> Iterator[TableChunk]:
     return _number_rows(reader)
 
 
-def _parquet(path: Path, choose: SelectColumns) -> Iterator[TableChunk]:
+def _parquet(path: Path, choose: _SelectColumns) -> Iterator[TableChunk]:
     from pyarrow import parquet
 
     file = parquet.ParquetFile(path)
@@ -120,7 +120,7 @@ def _parquet(path: Path, choose: SelectColumns) -> Iterator[TableChunk]:
     return _number_rows(file.iter_batches(batch_size=ROWS, columns=chosen))
 
 
-def _select_columns(path: Path, names: Sequence[str], choose: SelectColumns) -> list[str]:
+def _select_columns(path: Path, names: Sequence[str], choose: _SelectColumns) -> list[str]:
     twice = [name for name in names if list(names).count(name) > 1]
     if twice:
         raise DataError(f"{path} has two columns '{twice[0]}': rename or remove one.")

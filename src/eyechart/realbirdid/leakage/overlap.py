@@ -22,9 +22,9 @@ from eyechart.realbirdid.leakage.chunked_tables import LINES, TableChunk, read_c
 from eyechart.realbirdid.leakage.prefilter import Prefilter
 from eyechart.statistics.intervals import Interval, wilson
 
-HEADERS = ("images", "number", "exact", "near", "found", "share", "95 %")
+_HEADERS = ("images", "number", "exact", "near", "found", "share", "95 %")
 EXACT, NEAR = "exact", "near"
-MATCH_COLUMNS = (IMAGE, OBSERVATION, "answerable", "match", "by", "key", "ours", "row", "column", "theirs")
+_MATCH_COLUMNS = (IMAGE, OBSERVATION, "answerable", "match", "by", "key", "ours", "row", "column", "theirs")
 
 
 @dataclass(frozen=True)
@@ -267,7 +267,7 @@ def write_matches(path: Path, result: OverlapResult) -> None:
         for match in result.matches
     )
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, MATCH_COLUMNS, lineterminator="\n")
+        writer = csv.DictWriter(file, _MATCH_COLUMNS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
 
@@ -278,7 +278,7 @@ def summary_lines(result: OverlapResult) -> Iterator[str]:
     yield f"{birds.path}: {len(birds.images):,} images with {len(birds.keys):,} different identifiers"
     yield f"{result.other}: {result.rows:,} rows, read {columns}"
     yield ""
-    yield from align_numbers([HEADERS, *map(_cells, result.counts)])
+    yield from align_numbers([_HEADERS, *map(_cells, result.counts)])
     yield ""
     alone = len(result.best) - result.same_pictures
     yield f"Found by photo or address: {result.same_pictures:,}; by observation alone: {alone:,}."

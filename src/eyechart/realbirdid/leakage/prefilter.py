@@ -19,7 +19,7 @@ _FIRST = rf"(?i)(?:{_NAMES}|^[\s\pZ\pC]*)0*(?P<id>[0-9]+)"
 _LAST = rf"(?is)^.*{_NAMES}0*(?P<id>[0-9]+)"
 _SEVERAL = rf"(?is){_NAMES}.*{_NAMES}"  # without a group it is ten times as fast
 _UUIDS = rf"(?s)^.*(?P<id>{UUID})"
-KEY_TYPES = ("number", "uuid", "host", "word")
+_KEY_TYPES = ("number", "uuid", "host", "word")
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Prefilter:
         """Return the filter of some keys, by the part of each key that every text with it contains."""
         import pyarrow as pa
 
-        values_by_type: dict[str, set[str]] = {sort: set() for sort in KEY_TYPES}
+        values_by_type: dict[str, set[str]] = {sort: set() for sort in _KEY_TYPES}
         for key in keys:
             sort, values = _classify_key(key)
             values_by_type[sort].update(values)

@@ -29,7 +29,7 @@ from eyechart.realbirdid.protocols.extraction import (
 from eyechart.realbirdid.protocols.free_form import merge_errors
 from eyechart.realbirdid.protocols.name_scores import require_observations
 
-REASON_LIST = ", ".join(REASONS)
+_REASON_LIST = ", ".join(REASONS)
 
 
 def _describe_abstention(row: Line) -> Iterator[tuple[str, str]]:
@@ -64,7 +64,7 @@ class Abstention(Protocol[AbstentionPredictions]):
 
     def prompt_slots(self, text: str, variant: Mapping[str, str], dataset: Dataset | None) -> dict[str, str]:  # noqa: ARG002
         """Return the list of reasons."""
-        return {"reason_list": REASON_LIST} if "{reason_list}" in text else {}
+        return {"reason_list": _REASON_LIST} if "{reason_list}" in text else {}
 
     def predict(self, context: Context) -> AbstentionPredictions:
         """Send every prompt for every image, and extract the reason from every response."""
@@ -78,7 +78,7 @@ class Abstention(Protocol[AbstentionPredictions]):
         completions, second = [response.display_text for response in answers.responses], get_prompt("abstention_reason")
         reader = ReasonParser(BirdVocabulary.from_taxonomy(observed.taxonomy))
         result = extract_choices(
-            context, complete_texts(answers.responses, reader), second, CHOICES, reader, reason_list=REASON_LIST
+            context, complete_texts(answers.responses, reader), second, CHOICES, reader, reason_list=_REASON_LIST
         )
         usage = answers.usage + result.usage
         return AbstentionPredictions(

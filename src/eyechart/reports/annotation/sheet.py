@@ -22,7 +22,7 @@ from eyechart.messages.suggestions import did_you_mean
 
 SLOT = re.compile(r"{{(\w+)}}")
 # Formats that browsers show; other formats are converted to PNG, which is lossless.
-BROWSER_FORMATS: Mapping[bytes, str] = {b"\xff\xd8\xff": "jpeg", b"\x89PNG": "png", b"GIF8": "gif", b"BM": "bmp"}
+_BROWSER_FORMATS: Mapping[bytes, str] = {b"\xff\xd8\xff": "jpeg", b"\x89PNG": "png", b"GIF8": "gif", b"BM": "bmp"}
 LARGE = 200_000_000  # bytes; browsers slow down above
 
 
@@ -73,7 +73,7 @@ def pictures(dataset: Dataset, rows: Sequence[int]) -> Iterator[str]:
 
 def _data_uri(data: bytes, name: str, *, upright: bool) -> str:
     """Return an image as a data URI: its own bytes if browsers can show them, else PNG."""
-    kind = next((kind for magic, kind in BROWSER_FORMATS.items() if data.startswith(magic)), None)
+    kind = next((kind for magic, kind in _BROWSER_FORMATS.items() if data.startswith(magic)), None)
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         kind = "webp"
     if kind is None:

@@ -19,7 +19,7 @@ NAMES = ("dataset", "model", "pretrained")  # by which a row is found
 COMPARED = (*NAMES, "metric", "value", "low", "high", "n", "published", "difference", "within")
 COLUMNS = (*METRICS, "dataset", "model", "pretrained", "task", "language", "model_fullname")
 TASK, LANGUAGE = "zeroshot_classification", "en"
-TASK_TYPE = "zero_shot_classification"  # of the protocols whose numbers are of this task
+_TASK_TYPE = "zero_shot_classification"  # of the protocols whose numbers are of this task
 IMAGENET = {"imagenet/val": "imagenet1k", "imagenet/v2": "imagenetv2", "imagenet/a": "imagenet-a",
             "imagenet/r": "imagenet-r", "imagenet/sketch": "imagenet_sketch"}  # fmt: skip
 
@@ -29,7 +29,7 @@ def export_clip_benchmark(runs: Runs, published: Path | None = None) -> Iterator
 
     Raises ReportError if the runs have no zero-shot case, if the table cannot be read, or if it has none of them.
     """
-    cases = [case for case in runs.cases if recorded_protocol(case.record.protocol).task_type == TASK_TYPE]
+    cases = [case for case in runs.cases if recorded_protocol(case.record.protocol).task_type == _TASK_TYPE]
     if not cases:
         raise ReportError("The runs have no zero-shot case, and CLIP_benchmark's table has no others.")
     yield "benchmark.csv", encode(COLUMNS, map(_row_of, cases))

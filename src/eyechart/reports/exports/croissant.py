@@ -9,7 +9,7 @@ from typing import Any
 
 from eyechart.data.dataset.dataset import Dataset
 
-CONFORMS_TO = "http://mlcommons.org/croissant/1.0"
+_CONFORMS_TO = "http://mlcommons.org/croissant/1.0"
 INDEX = "index.csv"
 COLUMNS = {
     "key": ("sc:Text", "Key of the image."),
@@ -18,7 +18,7 @@ COLUMNS = {
     "label": ("sc:Integer", "Index of the original class, -1 without one."),
     "class": ("sc:Text", "Name of the original class, empty without one."),
 }
-TERMS = ("column", "extract", "field", "fileObject", "key", "recordSet", "source")  # those that are used here
+_TERMS = ("column", "extract", "field", "fileObject", "key", "recordSet", "source")  # those that are used here
 CONTEXT: dict[str, Any] = {
     "@language": "en",
     "@vocab": "https://schema.org/",
@@ -27,7 +27,7 @@ CONTEXT: dict[str, Any] = {
     "sc": "https://schema.org/",
     "conformsTo": "dct:conformsTo",
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    **{term: f"cr:{term}" for term in TERMS},
+    **{term: f"cr:{term}" for term in _TERMS},
 }
 
 
@@ -61,7 +61,7 @@ def _describe_dataset(dataset: Dataset, index: bytes, licence: str, url: str) ->
     return {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
-        "conformsTo": CONFORMS_TO,
+        "conformsTo": _CONFORMS_TO,
         "name": name.replace("/", "-"),
         "description": f"{len(dataset)} images of {name}, fingerprint {dataset.fingerprint}.",
         **{field: text for field, text in known.items() if text},

@@ -36,8 +36,8 @@ from eyechart.results.records import LABELLED, WHOLE
 
 # By the id of a case: its sample group, its position there, its samples.
 SamplePositions = Mapping[int, tuple[str, int, CaseSamples]]
-NAMED_SLICES = 3  # in the sentence on slices
-NO_BASELINE, NOT_COMPARABLE = "no baseline", "not comparable"
+_NAMED_SLICES = 3  # in the sentence on slices
+_NO_BASELINE, _NOT_COMPARABLE = "no baseline", "not comparable"
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Changes:
         """Return how many slices lost and gained, with the most certain ones."""
         most_certain = [
             one_line(f"{verdict.comparison.model}, {describe_slice(verdict)}")
-            for _, verdict in self.outcome.slices[:NAMED_SLICES]
+            for _, verdict in self.outcome.slices[:_NAMED_SLICES]
         ]
         return "; ".join([self.outcome.describe_slices(self.rule.alpha), *most_certain])
 
@@ -96,7 +96,7 @@ class Changes:
         if key in self.without_baseline or key in self.outcome.refused:
             return {
                 "verdict": {
-                    "decision": NO_BASELINE if key in self.without_baseline else NOT_COMPARABLE,
+                    "decision": _NO_BASELINE if key in self.without_baseline else _NOT_COMPARABLE,
                     "count": 0,
                     "of": 0,
                 }

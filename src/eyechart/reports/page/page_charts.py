@@ -19,7 +19,7 @@ from eyechart.statistics.clusters import clustered_wilson
 
 POINTS = 200
 PAIRS = 100
-CURVES = "thresholds"
+_CURVES = "thresholds"
 
 
 def accuracy_rows(group: SampleGroup) -> list[dict[str, Any]]:
@@ -91,7 +91,7 @@ def coverage_curves(runs: Runs) -> list[dict[str, Any]]:
 
 def _case_curves(case: CaseRun) -> Iterator[dict[str, Any]]:
     """Yield the curves of one case, thinned to a resolution that can be seen."""
-    file = case.record.artifacts.get(CURVES)
+    file = case.record.artifacts.get(_CURVES)
     if file is None:
         return
     lines: dict[str, list[list[float]]] = {}

@@ -22,7 +22,7 @@ from eyechart.results.slice_files import read_slices
 PreviousCase = CaseRun | Evidence
 PreviousCases = Mapping[int, PreviousCase]  # by the identity of the entry that is compared
 Rows = NDArray[np.intp]
-KnownCases = Mapping[tuple[str, str], PreviousCase]  # what is known of cases, by case and protocol
+_KnownCases = Mapping[tuple[str, str], PreviousCase]  # what is known of cases, by case and protocol
 
 
 def find_previous(runs: Runs, baseline: Path | None, paths: Sequence[Path]) -> PreviousCases:
@@ -30,15 +30,15 @@ def find_previous(runs: Runs, baseline: Path | None, paths: Sequence[Path]) -> P
     if baseline is not None:
         known = _read_known_cases(baseline)
         return {id(case): known[case_key(case)] for case in runs.cases if case_key(case) in known}
-    known_before: dict[Path, KnownCases] = {}
-    known_so_far: KnownCases = {}
+    known_before: dict[Path, _KnownCases] = {}
+    known_so_far: _KnownCases = {}
     for path in paths if len(paths) > 1 else ():
         known_before.setdefault(run_folder(path), known_so_far)
         known_so_far = {**known_so_far, **_read_known_cases(path)}
     return {id(case): old for case in runs.cases if (old := known_before.get(case.folder, {}).get(case_key(case)))}
 
 
-def _read_known_cases(path: Path) -> KnownCases:
+def _read_known_cases(path: Path) -> _KnownCases:
     """Return the cases of a run, or of a file or folder of baselines."""
     if path.exists() and is_run(path):
         return {case_key(case): case for case in load([path]).cases}

@@ -26,7 +26,7 @@ from eyechart.reports.page.samples import NO_TEXTS, ClassNamer, LabelOutcomes, S
 from eyechart.reports.runs import CaseRun, ComparableCases, Runs
 from eyechart.statistics.array_types import Floats
 
-SlicesOfCase = Callable[[CaseRun], Sequence[MetricComparison]]
+_SlicesOfCase = Callable[[CaseRun], Sequence[MetricComparison]]
 IMAGE = "image"
 
 
@@ -92,7 +92,7 @@ class SampleLoader:
             self.known_splits[root] = list_splits(root)
         return self.known_splits[root]
 
-    def load(self, runs: Runs, previous: PreviousCases, slices_of: SlicesOfCase) -> Iterator[SampleGroup]:
+    def load(self, runs: Runs, previous: PreviousCases, slices_of: _SlicesOfCase) -> Iterator[SampleGroup]:
         """Yield every sample group of the runs; `slices_of` returns the slices of a case that changed."""
         names: dict[str, int] = {}
         for group in runs.groups:
@@ -101,7 +101,7 @@ class SampleLoader:
                 yield sample_group if count == 1 else with_suffix(sample_group, count)
 
     def load_group(
-        self, group: ComparableCases, previous: PreviousCases, slices_of: SlicesOfCase
+        self, group: ComparableCases, previous: PreviousCases, slices_of: _SlicesOfCase
     ) -> Iterator[SampleGroup]:
         """Yield the sample groups of one group of cases: one for all cases with the same items."""
         dataset = self.open_dataset(group)

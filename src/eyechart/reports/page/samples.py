@@ -19,11 +19,11 @@ from eyechart.results.run_files import read_verified
 ClassNamer = Callable[[str], str]
 Codes = NDArray[np.uint8]
 Floats = NDArray[np.float32]
-Ranked = tuple[Column[str], Column[str]]  # the class of each item at one rank, "" for none, and its score
+_Ranked = tuple[Column[str], Column[str]]  # the class of each item at one rank, "" for none, and its score
 
 NO_TEXTS: Column[str] = Column.of(())
 RANKS = range(1, 6)
-DETAIL_COLUMNS = ("options", "top1", "strict_top1", "request", "position")
+_DETAIL_COLUMNS = ("options", "top1", "strict_top1", "request", "position")
 WRONG, RIGHT, MIXED, UNSCORED = 0, 1, 2, 255
 MARKS: Mapping[str, int] = {"0": WRONG, "1": RIGHT}
 _SHARED = SampleView(lambda _: {"target": ("correct", "target")})
@@ -53,7 +53,7 @@ class Samples:
     errors: Column[str]
     raw: Column[str] = NO_TEXTS
     kinds: Column[str] = NO_TEXTS
-    best: tuple[Ranked, ...] = ()
+    best: tuple[_Ranked, ...] = ()
     more: Sequence[tuple[tuple[str, str], ...]] = ()
     prompt_slots: Sequence[Asked] = ()  # () if the prompt is the same for all
     unit: str = field(default="", compare=False)
@@ -176,7 +176,7 @@ def _class_answers(rows: SampleTable, class_name: ClassNamer) -> Column[str]:
     return Column(np.where(failed, len(tops.values), tops.codes), [*tops.values, ""])
 
 
-def _ranked_classes(rows: SampleTable, rank: int, class_name: ClassNamer) -> Ranked:
+def _ranked_classes(rows: SampleTable, rank: int, class_name: ClassNamer) -> _Ranked:
     """Return the names of the classes at one rank with their scores."""
     return column(rows, f"top{rank}").map(lambda top: class_name(top) if top else ""), column(rows, f"score{rank}")
 
@@ -207,7 +207,7 @@ def _merge_texts(rounds: Sequence[SampleTable], name: str) -> Column[str]:
 def _text_columns(rows: SampleTable, class_name: ClassNamer) -> Sequence[tuple[tuple[str, str], ...]]:
     """Return the details of the text answers."""
     empty = Column.repeat("", len(rows))
-    columns = [rows.columns.get(name, empty) for name in DETAIL_COLUMNS]
+    columns = [rows.columns.get(name, empty) for name in _DETAIL_COLUMNS]
     return RowValues(columns, lambda *cells: tuple(_text_details(class_name, *cells)))
 
 

@@ -24,7 +24,7 @@ QUALITY = 80
 PART = 32  # images in one file
 BATCH = 16  # files whose images are held in memory at once
 START = "data:image/jpeg;base64,"
-INCOMPLETE = "x"  # ends the name of a file without an unreadable image; it is written again each time
+_INCOMPLETE = "x"  # ends the name of a file without an unreadable image; it is written again each time
 
 
 class Pictures(NamedTuple):
@@ -56,7 +56,7 @@ class ThumbnailWriter:
                 progress(f"{group.title}: {done * PART:,} of {len(missing) * PART:,} images")
                 block = [(part, [*dataset.read(part)]) for part in missing[done : done + BATCH]]
                 for part, count in executor.map(lambda item: self.write(dataset, files, *item), block):
-                    files[part.start] += INCOMPLETE if count else ""
+                    files[part.start] += _INCOMPLETE if count else ""
                     broken += count
         return Pictures(tuple(files.values()), broken)
 
@@ -75,7 +75,7 @@ class ThumbnailWriter:
         """Write one file and return how many of its images are not readable."""
         addresses = [self.address(dataset, row, data) for row, data in images]
         broken = addresses.count(None)
-        name = files[part.start] + (INCOMPLETE if broken else "")
+        name = files[part.start] + (_INCOMPLETE if broken else "")
         self.path(name).parent.mkdir(parents=True, exist_ok=True)
         self.path(name).write_text(script(name, addresses), encoding="ascii", newline="\n")
         return part, broken

@@ -28,8 +28,10 @@ from eyechart.reports.page.rankings import Ranking, describe_rankings
 from eyechart.reports.runs import Runs
 from eyechart.reports.tables.render import one_line
 
-ONE_RUN = "this page has no baseline and no earlier run."
-NOTHING_IN_COMMON = "the runs of this page have no case in common, that is, none of the same split, model and protocol."
+_ONE_RUN = "this page has no baseline and no earlier run."
+_NOTHING_IN_COMMON = (
+    "the runs of this page have no case in common, that is, none of the same split, model and protocol."
+)
 NOW, AGAIN = "This comparison", "A comparison of another run with this one"
 
 
@@ -108,7 +110,7 @@ def _describe_nothing(runs: Runs, changes: Changes) -> str:
     """Return why nothing was compared."""
     if changes.has_content:
         return f"no number of this page can be compared with {one_line(changes.against)}."
-    return NOTHING_IN_COMMON if len(runs.sessions) > 1 else ONE_RUN
+    return _NOTHING_IN_COMMON if len(runs.sessions) > 1 else _ONE_RUN
 
 
 def describe_losses(subject: str, losses: list[float]) -> str:

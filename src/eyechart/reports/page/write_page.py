@@ -33,7 +33,7 @@ from eyechart.results.glossary import INTERVALS, describe_label_set, describe_me
 from eyechart.results.records import Record
 
 SCHEMA = 1
-STATIC_FILES = ("page.css", "page.js", "index.html")  # the last is written last
+_STATIC_FILES = ("page.css", "page.js", "index.html")  # the last is written last
 MARK = "a page of eyechart;"
 GLOSSARY = ("metrics", "labels", "subsets", "protocols", "intervals")  # sections of the legend
 
@@ -85,7 +85,7 @@ def write_page(options: PageOptions, folder: Path, progress: Callable[[str], Non
     index = _write_index(folder, runs, options, changes, sample_positions, progress)
     index["notes"] = [*runs.notes, *loader.notes, *index["notes"], *lettered_settings(runs)]
     write_chunk(folder, "index", index | {"groups": group_summaries})
-    for name in STATIC_FILES:
+    for name in _STATIC_FILES:
         shutil.copyfile(str(files(__package__).joinpath("assets", name)), folder / name)
     return [*loader.notes, *changes.not_compared()]
 
