@@ -14,20 +14,15 @@ class ListsClasses(Protocol[P]):
     """A protocol whose prompt lists the class names."""
 
     def prompt_slots(self, text: str, variant: Mapping[str, str], dataset: Dataset | None) -> dict[str, str]:
-        """Return the list of class names."""
-        return _class_list_slot(text, variant, dataset)
-
-
-def _class_list_slot(text: str, variant: Mapping[str, str], dataset: Dataset | None) -> dict[str, str]:
-    """Return the slot of class names as it was filled; {} if the prompt has none, or the names are not known."""
-    if "{class_list}" not in text or dataset is None:
-        return {}
-    names = _prompt_class_names(variant.get("names", ""), dataset)
-    if len(names) != dataset.classes:
-        return {}
-    listed = [names[index] for index in dataset.subset or range(dataset.classes)]
-    answer = "id" if variant.get("answer") == "id" else "name"  # a constrained answer is a name
-    return {"class_list": format_class_list(listed, answer)}
+        """Return the slot of class names as it was filled; {} if the prompt has none, or the names are not known."""
+        if "{class_list}" not in text or dataset is None:
+            return {}
+        names = _prompt_class_names(variant.get("names", ""), dataset)
+        if len(names) != dataset.classes:
+            return {}
+        listed = [names[index] for index in dataset.subset or range(dataset.classes)]
+        answer = "id" if variant.get("answer") == "id" else "name"  # a constrained answer is a name
+        return {"class_list": format_class_list(listed, answer)}
 
 
 def _prompt_class_names(source: str, dataset: Dataset) -> Sequence[str]:

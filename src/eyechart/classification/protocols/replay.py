@@ -12,7 +12,6 @@ image and a category, see `replayed_responses`. `of=species` has probabilities, 
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import NamedTuple
 from zipfile import BadZipFile
 
@@ -32,36 +31,17 @@ from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.index.sample_keys import NONE, class_finder, location, match_unique_images, read_lines
 from eyechart.errors import ModelError
 from eyechart.inference.store.responses import ReplayedResponses, Response
-from eyechart.models.registry import check_replayed_protocol
-from eyechart.models.replay.answer_file import ReplayOptions, answer_path, as_floats, file_identity
-from eyechart.models.spec import ModelSpec
-from eyechart.models.types import Identity
+from eyechart.models.replay.answer_file import AnswerFile, as_floats
 from eyechart.protocol.base import Example, Protocol
 from eyechart.protocol.context import Context
 
 Ints = NDArray[np.int64]
-REMEDY = "Expected a csv with the columns key and answer, or an .npz with keys and scores."
 
 
-class Replay(ReplayedResponses):
+class Replay(AnswerFile, ReplayedResponses):
     """A file of answers that is used as a model."""
 
-    declared_options = ReplayOptions
-
-    batch_size = 1
-    loads = 0
-
-    def __init__(self, spec: ModelSpec, **_: object) -> None:
-        ReplayOptions.read(spec)
-        check_replayed_protocol(spec)
-        self.spec, self.path = spec, answer_path(spec)
-        if not self.path.is_file():
-            raise ModelError(f"'{spec}': there is no file {self.path}. {REMEDY}")
-
-    @cached_property
-    def identity(self) -> Identity:
-        """The identity of the model, which is the file."""
-        return file_identity(self.spec, self.path)
+    expected = "Expected a csv with the columns key and answer, or an .npz with keys and scores."
 
     def responses(self, dataset: Dataset) -> list[Response]:
         """Return the completions in the data set's order; a sample without a line is an error."""
@@ -108,10 +88,10 @@ class Replay(ReplayedResponses):
         try:
             with np.load(self.path, allow_pickle=False) as file:
                 if not {"keys", "scores"} <= set(file.files):
-                    raise ModelError(f"{self.path} holds {', '.join(file.files) or 'nothing'}. {REMEDY}")
+                    raise ModelError(f"{self.path} holds {', '.join(file.files) or 'nothing'}. {self.expected}")
                 return [str(key) for key in file["keys"]], file["scores"]
         except (OSError, ValueError, EOFError, BadZipFile) as error:
-            raise ModelError(f"{self.path} cannot be read ({error}). {REMEDY}") from error
+            raise ModelError(f"{self.path} cannot be read ({error}). {self.expected}") from error
 
     def read_ranked_answers(self, dataset: Dataset, names: Sequence[str]) -> "_FileAnswers":
         """Return the best classes of a csv, whose scores have the order of the ranked answers."""
@@ -123,7 +103,7 @@ class Replay(ReplayedResponses):
     def read_answers(self, dataset: Dataset, use: Callable[[list[str]], None]) -> Ints:
         """Call `use` with the ranked answers of each line of a csv; return the line of each row of the index, or -1."""
         keys, numbers, names = list[str](), array("q"), list[str]()
-        for line in read_lines(self.path, ("key", "answer"), REMEDY, dataset.split):
+        for line in read_lines(self.path, ("key", "answer"), self.expected, dataset.split):
             names = names or _ranked_names(line.cells)
             keys.append(line.key)
             numbers.append(line.number)

@@ -1,16 +1,19 @@
 """Files of answers that replace a model."""
 
 from collections.abc import Mapping
+from functools import cached_property
 from hashlib import file_digest
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from eyechart.errors import ModelError
 from eyechart.models.options import ModelOptions, described
+from eyechart.models.registry import check_replayed_protocol
 from eyechart.models.spec import ModelSpec
-from eyechart.models.types import Identity
+from eyechart.models.types import Identity, Model
 
 
 class ReplayOptions(ModelOptions):
@@ -28,22 +31,38 @@ class ReplayOptions(ModelOptions):
     ] = ""
 
 
-def answer_path(spec: ModelSpec) -> Path:
-    """Return the path that a specification names: `replay[answers.csv]` or `replay[path=answers.csv]`."""
-    return Path(spec.options.get("path") or "".join(spec.arguments))
+class AnswerFile(Model):
+    """A file of answers that is used as a model: `replay[answers.csv]` or `replay[path=answers.csv]`.
 
+    `expected` is the sentence of messages that says what the file should be.
+    """
 
-def file_identity(spec: ModelSpec, path: Path, processor: Mapping[str, str] = {}) -> Identity:
-    """Return the identity of a file of answers; the file's sha256 replaces the sha256 of weights."""
-    return Identity(
-        backend="replay",
-        name=spec.options.get("name", path.stem),
-        weights_sha256=file_sha256(path),
-        dtype="",
-        device="",
-        processor=processor,
-        libraries={},
-    )
+    declared_options = ReplayOptions
+    expected: ClassVar[str]
+
+    def __init__(self, spec: ModelSpec, **_: object) -> None:
+        ReplayOptions.read(spec)
+        check_replayed_protocol(spec)
+        self.spec, self.path = spec, Path(spec.options.get("path") or "".join(spec.arguments))
+        if not self.path.is_file():
+            raise ModelError(f"'{spec}': there is no file {self.path}. {self.expected}")
+
+    @cached_property
+    def identity(self) -> Identity:
+        """The identity of the model: the file's sha256 replaces the sha256 of weights."""
+        return Identity(
+            backend="replay",
+            name=self.spec.options.get("name", self.path.stem),
+            weights_sha256=file_sha256(self.path),
+            dtype="",
+            device="",
+            processor=self.processor(),
+            libraries={},
+        )
+
+    def processor(self) -> Mapping[str, str]:
+        """Return the digests of what is beside the file."""
+        return {}
 
 
 def file_sha256(path: Path) -> str:

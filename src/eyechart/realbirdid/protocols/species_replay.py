@@ -18,9 +18,8 @@ from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.index.sample_keys import count_others, match_unique_images, read_lines
 from eyechart.errors import ModelError
 from eyechart.models.choices.trie import Bools, Ints
-from eyechart.models.replay.answer_file import ReplayOptions, answer_path, as_floats, file_identity, file_sha256
-from eyechart.models.spec import ModelSpec
-from eyechart.models.types import Floats, Identity, Model
+from eyechart.models.replay.answer_file import AnswerFile, as_floats, file_sha256
+from eyechart.models.types import Floats
 
 EXPECTED = "Expected a .npy of floats, a row an image and a column a species, and beside it a csv with the column key."
 SUM_TOLERANCE = 1e-3  # largest difference of a row's sum from 1
@@ -28,25 +27,15 @@ BLOCK = 2**22  # numbers per block
 MISSING = -1
 
 
-class SpeciesReplay(Model):
+class SpeciesReplay(AnswerFile):
     """A model whose probabilities come from a file."""
 
-    declared_options = ReplayOptions
+    expected = EXPECTED
 
-    batch_size = 1
-    loads = 0
-
-    def __init__(self, spec: ModelSpec, **_: object) -> None:
-        ReplayOptions.read(spec)
-        self.spec, self.path = spec, answer_path(spec)
-        if not self.path.is_file():
-            raise ModelError(f"'{spec}': there is no file {self.path}. {EXPECTED}")
-
-    @cached_property
-    def identity(self) -> Identity:
-        """The identity of the file and of its keys."""
+    def processor(self) -> Mapping[str, str]:
+        """Return the digest of the file of keys, if there is one."""
         beside = _keys_path(self.path)
-        return file_identity(self.spec, self.path, {"keys_sha256": file_sha256(beside)} if beside.is_file() else {})
+        return {"keys_sha256": file_sha256(beside)} if beside.is_file() else {}
 
     def probabilities(self, dataset: Dataset) -> "ReplayedProbabilities":
         """Return the probabilities of species, one row per image of the data set."""
