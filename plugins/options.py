@@ -87,7 +87,7 @@ ADVANCED = (
            "GPUs)", metavar="N"),
     Option("ray-gpus", "GPUs of each process of a backend on the cluster (default: 1, or as many as the options of the "
            "model say)", metavar="BACKEND=N,…"),
-    Option("blank", "show models a blank in place of every image, to see what is answered without looking: black, "
+    Option("blank", "show models a blank instead of every image, to see what is answered without looking: black, "
            "grey, or noise1, noise2 and so on; the table `blind` puts these cases beside those with images",
            metavar="NAME"),
     Option("strict", "fail instead of skip if a data set is missing; also fail if the baseline of a case, a metric in "

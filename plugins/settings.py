@@ -41,7 +41,7 @@ def _read_limit(config: pytest.Config) -> Limit:
 
 
 def _read_blank(config: pytest.Config) -> str:
-    """Return the blank that models see in place of images, "" if they see the images."""
+    """Return the blank that models see instead of images, "" if they see the images."""
     name = str(get_option(config, "blank"))
     if not name:
         return ""

@@ -283,7 +283,7 @@ def test_the_class_in_the_documentation_is_complete(tmp_path: Path, monkeypatch:
     del sys.modules["my_model"]
 
 
-def test_a_file_in_place_of_a_module_gets_the_module(write: Callable[..., Any]) -> None:
+def test_a_file_with_images_a_module_gets_the_module(write: Callable[..., Any]) -> None:
     write()
     with pytest.raises(ModelError, match=r"names a file\. Expected its module: write own:M, without the '\.py'"):
         capabilities(parse_spec("own.py:M[]"))

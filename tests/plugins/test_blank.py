@@ -1,4 +1,4 @@
-"""`--eye-blank`: the same cases, about a blank in place of every image."""
+"""`--eye-blank`: the same cases, about a blank instead of every image."""
 
 from pathlib import Path
 from typing import Any

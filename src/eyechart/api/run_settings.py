@@ -25,7 +25,7 @@ class RunSettings(TypedDict, total=False):
         devices: The number of processes of a model on this machine; by default one for each GPU if there are two or
             more, else none beside this process. A model in memory always answers in this process.
         ray: The address of a Ray cluster that answers, as for `--eye-ray`.
-        blank: The name of a blank that models see in place of every image, as for `--eye-blank`.
+        blank: The name of a blank that models see instead of every image, as for `--eye-blank`.
         progress: Whether a bar is shown.
     """
 

@@ -23,7 +23,7 @@ class Settings:
 
     `by_protocol` are options of `PER_PROTOCOL` that a preset sets for one protocol alone. With `answer_command`, the
     command that makes missing answers, only stored answers are scored; with `only_answer`, answers are not scored.
-    With `blank`, the name of one, models see it in place of every image.
+    With `blank`, the name of one, models see it instead of every image.
     """
 
     models: tuple[ModelSpec, ...] = ()

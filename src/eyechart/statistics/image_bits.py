@@ -41,7 +41,7 @@ def image_bits(log_scores: ArrayLike, blank_log_scores: ArrayLike) -> Floats:
         ValueError: If the lengths differ, there is no blank or a logarithm is above 0.
 
     Source: K. Ethayarajh, Y. Choi and S. Swayamdipta, International Conference on Machine Learning (2022), Equation 4,
-    pointwise V-information, here with a blank in place of a model that is trained blind.
+    pointwise V-information, here with a blank instead of a model that is trained blind.
 
     >>> image_bits(np.log([0.8, 0.1]), np.log([0.2, 0.2])).round(6).tolist()
     [2.0, -1.0]

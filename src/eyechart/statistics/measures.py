@@ -153,11 +153,11 @@ def paired_change(
     rows, others = (side.rows[order] for side, order in zip((before, after), orders, strict=True))
     same = before.n == after.n and np.array_equal(rows, others)
     require(same, name, "after", f"a measure of the same {len(rows)} samples as before", len(others))
-    places = [np.argsort(order, kind="stable") for order in orders]
+    positions = [np.argsort(order, kind="stable") for order in orders]
 
     def moved(counts: Ints) -> Floats:
         first, second = (
-            side.of_counts(counts.take(place, axis=-1)) for side, place in zip((before, after), places, strict=True)
+            side.of_counts(counts.take(position, axis=-1)) for side, position in zip((before, after), positions, strict=True)
         )
         return second - first
 

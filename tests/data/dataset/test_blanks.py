@@ -12,7 +12,7 @@ from eyechart.data.splits.open_split import list_splits, open_split
 from eyechart.errors import SpecError
 
 
-def test_a_blank_is_in_place_of_every_image_and_nothing_else_changes(tmp_path: Path) -> None:
+def test_a_blank_is_with_images_every_image_and_nothing_else_changes(tmp_path: Path) -> None:
     ref = next(ref for ref in list_splits(None) if f"{ref.benchmark}/{ref.split}" == "toybox/sample-cutouts")
     dataset = open_split(ref, tmp_path)
     blank = blank_out(dataset, "grey")
@@ -21,7 +21,7 @@ def test_a_blank_is_in_place_of_every_image_and_nothing_else_changes(tmp_path: P
     assert blank.label_sets == dataset.label_sets
     assert {data for _, data in blank.read(range(3))} == {blank_image("grey")}
     assert blank.fingerprint != dataset.fingerprint  # so that no stored answer about images is taken for it
-    assert blank.in_place_of is dataset
+    assert blank.with_images is dataset
 
 
 def test_blanks_are_what_they_are_called() -> None:

@@ -150,7 +150,7 @@ def test_names_of_a_file_in_another_order_than_the_data(write) -> None:
         check_class_count(dataset, ("dog", "cat", "emu"), "en.txt")
 
 
-def test_names_of_a_file_have_spaces_in_place_of_underscores(write) -> None:
+def test_names_of_a_file_have_spaces_with_images_underscores(write) -> None:
     assert load_class_names(write("dog_face\ncat\n")).names == ("dog face", "cat")
 
 

@@ -38,7 +38,7 @@ def test_each_kind_of_blank_is_a_row_beside_the_images(shown: Any) -> None:
 
 def test_without_images_or_without_a_blank_there_is_no_table(shown: Any) -> None:
     for runs in ([shown("grey", ())], [shown("", range(30))], [shown("grey", ()), shown("black", ())]):
-        with pytest.raises(EmptyTableError, match="compares cases with images and cases with a blank in their place"):
+        with pytest.raises(EmptyTableError, match="compares cases with images and cases with a blank instead"):
             tables("blind", load(runs))
 
 

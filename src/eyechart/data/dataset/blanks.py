@@ -1,4 +1,4 @@
-"""Blanks: one image without content in place of every image of a split, to see what is answered without looking."""
+"""Blanks: one image without content instead of every image of a split, to see what is answered without looking."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from msgspec import structs
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import SpecError
 
-BLANK = "blank"  # what a record names the blank that was shown in place of every image
+BLANK = "blank"  # what a record names the blank that was shown instead of every image
 SIDE = 224  # pixels
 GREYS = {"black": 0, "grey": 128}
 NOISE = re.compile(r"noise([1-9]\d{0,3})")
@@ -70,8 +70,8 @@ class _BlankSource:
 
 
 def blank_out(dataset: Dataset, name: str) -> Dataset:
-    """Return a data set that has a blank in place of every image, and its own keys, labels and details."""
+    """Return a data set that has a blank instead of every image, and its own keys, labels and details."""
     data = blank_image(name)
     digest = sha256(data).hexdigest()
     index = tuple(structs.replace(row, sha256=digest) for row in dataset.index)
-    return replace(dataset, index=index, source=_BlankSource(name, data), in_place_of=dataset)
+    return replace(dataset, index=index, source=_BlankSource(name, data), with_images=dataset)

@@ -156,7 +156,7 @@ class Dataset:
     `equivalences` are pairs of classes that count as one. `details`, which a study reads, have one row per row of the
     index, and so have `slices`, the variables of slices.csv. `notes` describe what is not evaluated, and `provenance`
     says where labels and class names are from. `templates` are prompt templates that travel with the data.
-    `in_place_of` is the data set whose images are replaced by a blank, None if this one has its own images.
+    `with_images` is the same data set with its images if this one has a blank instead, None if it has its own.
     """
 
     benchmark: str
@@ -176,7 +176,7 @@ class Dataset:
     slices: tuple[SliceVariable, ...] = ()
     templates: tuple[str, ...] = ()
     provenance: str = ""
-    in_place_of: "Dataset | None" = None
+    with_images: "Dataset | None" = None
 
     def __len__(self) -> int:
         return len(self.selected)

@@ -23,7 +23,7 @@ IMAGES, NOISE = "images", "noise"  # the value of a case without a blank, and th
 LOG_SCORE, OPTIONS, TARGET = "log_score", "options", "target"
 COLUMNS = ("With images", "Blind", "Chance", "Above chance", "Bits per image")
 NOTES = (
-    "Blind: the same prompts about the blank in place of every image. Several noises are one row, their mean.",
+    "Blind: the same prompts about the blank instead of every image. Several noises are one row, their mean.",
     "Chance: 1 / options, or the share of the commonest label if every class may be named.",
     "Above chance: Blind minus Chance over the same images, in points, with its 95 % interval.",
     "Bits per image: mean of log2 P(label | image) - log2 P(label | blank), if the model has probabilities.",
@@ -107,7 +107,7 @@ BLIND = TableDefinition(
     name="blind",
     summary="Answers without the image beside chance and beside answers with it, and the bits that an image adds.",
     pages=_pages,
-    needs="compares cases with images and cases with a blank in their place",
+    needs="compares cases with images and cases with a blank instead",
     command="pytest -k 'toybox/sample and mcq' --eye-blank=grey, with a run of the same cases without --eye-blank",
     title="{page}: without looking, under {labels} (%)",
     cells=_cells,
