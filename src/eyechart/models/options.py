@@ -47,7 +47,7 @@ DtypeOption = Annotated[
 BatchSize = Annotated[Count, described("number of images or texts in one forward pass")]
 
 
-class OptionRow(NamedTuple):
+class _OptionRow(NamedTuple):
     """An option as text; one whose name ends in `.KEY` stands for all options that begin as it does."""
 
     name: str
@@ -80,7 +80,7 @@ class ModelOptions(msgspec.Struct, kw_only=True):
         """Raise SpecError for options that exclude each other."""
 
 
-def rows_of(options: type[ModelOptions]) -> list[OptionRow]:
+def rows_of(options: type[ModelOptions]) -> list[_OptionRow]:
     """Return the options of a struct as text."""
     return [_row(field) for field in msgspec.structs.fields(options)]
 
@@ -90,13 +90,13 @@ def names_of(options: type[ModelOptions]) -> list[str]:
     return [row.name for row in rows_of(options)]
 
 
-def _row(field: msgspec.structs.FieldInfo) -> OptionRow:
+def _row(field: msgspec.structs.FieldInfo) -> _OptionRow:
     info = inspect.type_info(field.type)
     extra = (info.extra or {}) if isinstance(info, inspect.Metadata) else {}
     text = (info.extra_json_schema or {}).get("description", "") if isinstance(info, inspect.Metadata) else ""
     kinds = [*_kinds(field.type)]
     if isinstance(kinds[0], inspect.DictType):
-        return OptionRow(f"{field.name}.KEY", "JSON or text", "", text)
+        return _OptionRow(f"{field.name}.KEY", "JSON or text", "", text)
     match field.default:
         case None | msgspec.NODEFAULT:
             default = ""
@@ -107,7 +107,7 @@ def _row(field: msgspec.structs.FieldInfo) -> OptionRow:
         case value:
             default = str(value)
     type_name = extra.get("type") or " or ".join(map(_type_name, kinds))
-    return OptionRow(field.name, type_name, extra.get("default") or default, text)
+    return _OptionRow(field.name, type_name, extra.get("default") or default, text)
 
 
 def _unwrap(kind: Any) -> inspect.Type:

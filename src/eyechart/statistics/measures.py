@@ -157,7 +157,8 @@ def paired_change(
 
     def moved(counts: Ints) -> Floats:
         first, second = (
-            side.of_counts(counts.take(position, axis=-1)) for side, position in zip((before, after), positions, strict=True)
+            side.of_counts(counts.take(position, axis=-1))
+            for side, position in zip((before, after), positions, strict=True)
         )
         return second - first
 

@@ -12,7 +12,7 @@ from eyechart.cli import main
 from eyechart.errors import ReportError
 from eyechart.gate.baselines.stored_cases import read_cases
 from eyechart.reports.comparison.leaderboard import WEIGHTS, leaderboards
-from eyechart.reports.comparison.ranks import RankedMetric, _select_metric, compare_pair
+from eyechart.reports.comparison.ranks import RankedMetric, _compare_pair, _select_metric
 from eyechart.reports.runs import load
 from eyechart.reports.tables.render import NumberCell
 from eyechart.results.records import read_run
@@ -197,7 +197,7 @@ def test_draws_by_another_seed_are_of_other_samples(session):
     begun.multiple_choice("random", [begun.right({index: "no"}) for index in range(3)])
     begun.pool()
     (one,) = (_select_metric(each, RankedMetric("mc_acc", "ReGT", "all")) for each in read_cases(begun.folder).values())
-    methods = [compare_pair(one, msgspec.structs.replace(one, seed=seed)).method for seed in (one.seed, one.seed + 1)]
+    methods = [_compare_pair(one, msgspec.structs.replace(one, seed=seed)).method for seed in (one.seed, one.seed + 1)]
     assert methods == ["paired bootstrap", "unpaired"]
 
 

@@ -38,7 +38,7 @@ _DEFAULT_SUPPORT = "imagenet/sample-near"
 _CELLS = 2**22  # votes that are counted at a time
 
 
-class KnnOptions(ModelOptions):
+class _KnnOptions(ModelOptions):
     """The options of `knn[…]`."""
 
     encoder: Annotated[str, described("image encoder, also as the first argument", type="model")] = "timm[]"
@@ -52,10 +52,10 @@ class KnnOptions(ModelOptions):
 class KnnModel(Neighbours):
     """An image encoder with a support split, whose labelled images vote."""
 
-    declared_options = KnnOptions
+    declared_options = _KnnOptions
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        options = KnnOptions.read(spec)
+        options = _KnnOptions.read(spec)
         self.spec = spec
         self.k = options.k
         self.weights = options.weights

@@ -25,7 +25,7 @@ from eyechart.models.types import Encoder, Floats, Identity
 EXAMPLES = {"classifier": "timm[resnet50]", "text": "sentence[minilm]"}
 
 
-class ConseOptions(ModelOptions):
+class _ConseOptions(ModelOptions):
     """The options of `conse[…]`."""
 
     classifier: Annotated[str, described("model that gives the probabilities of classes", type="model")] = "timm[]"
@@ -42,12 +42,12 @@ class ConseOptions(ModelOptions):
 class ConSE(Encoder):
     """Encodes images and texts in the space of a sentence encoder; zero-shot prompts are names, as in the paper."""
 
-    declared_options = ConseOptions
+    declared_options = _ConseOptions
 
     templates = "name"
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        options = ConseOptions.read(spec, arguments=0)
+        options = _ConseOptions.read(spec, arguments=0)
         self.spec = spec
         self.top = options.top
         self._scale = options.scale

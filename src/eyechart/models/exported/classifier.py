@@ -25,7 +25,7 @@ IMAGENET_KEY = "eyechart.imagenet"  # metadata: whether the outputs are one of I
 TINY = np.finfo(np.float32).tiny
 
 
-class ClassifierOptions(ExportedOptions):
+class _ClassifierOptions(ExportedOptions):
     """The options of an exported classifier, whatever computes it."""
 
     imagenet: Annotated[
@@ -37,14 +37,14 @@ class ClassifierOptions(ExportedOptions):
     ] = None
 
 
-class OnnxOptions(ClassifierOptions):
+class _OnnxOptions(_ClassifierOptions):
     """The options of `onnx[…]`."""
 
     engine: Engine = "cpu"
     optimise: Optimise = True
 
 
-class OpenVinoOptions(ClassifierOptions):
+class _OpenVinoOptions(_ClassifierOptions):
     """The options of `openvino[…]`."""
 
     precision: Annotated[Literal["f32", "bf16", "f16"], described("precision of float layers")] = "f32"
@@ -53,8 +53,8 @@ class OpenVinoOptions(ClassifierOptions):
 class ExportedClassifier(ExportedModel, Classifier):
     """A classifier in an exported file; a subclass says what computes its graph."""
 
-    declared_options: ClassVar[type[ClassifierOptions]]
-    options: ClassifierOptions
+    declared_options: ClassVar[type[_ClassifierOptions]]
+    options: _ClassifierOptions
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -121,8 +121,8 @@ class ExportedClassifier(ExportedModel, Classifier):
 class OnnxClassifier(ExportedClassifier):
     """A classifier in an `.onnx` file, which ONNX Runtime computes."""
 
-    declared_options = OnnxOptions
-    options: OnnxOptions
+    declared_options = _OnnxOptions
+    options: _OnnxOptions
     backend = "onnx"
     packages = ("onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino")
 
@@ -144,8 +144,8 @@ class OnnxClassifier(ExportedClassifier):
 class OpenVinoClassifier(ExportedClassifier):
     """A classifier in OpenVINO's `.xml` and `.bin`, or in an `.onnx` file, which OpenVINO computes."""
 
-    declared_options = OpenVinoOptions
-    options: OpenVinoOptions
+    declared_options = _OpenVinoOptions
+    options: _OpenVinoOptions
     backend = "openvino"
     packages = ("openvino",)
 

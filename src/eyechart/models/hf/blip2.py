@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SCALES = {"itm": 1.0, "itc": 100.0}
 
 
-class Blip2Options(image_text.ImageTextOptions):
+class _Blip2Options(image_text.ImageTextOptions):
     """The options of `blip2[…]`."""
 
     batch_size: BatchSize = 32
@@ -41,11 +41,11 @@ class Blip2Matcher(image_text.HfImageTextModel, Matcher):
 
     backend = "blip2"
     class_name = "Blip2ForImageTextRetrieval"
-    declared_options = Blip2Options
+    declared_options = _Blip2Options
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
         super().__init__(spec, device=device, offline=offline)
-        options = Blip2Options.read(spec)
+        options = _Blip2Options.read(spec)
         self.head, self.scale = options.head, options.scale or SCALES[options.head]
         self._heard: tuple[tuple[str, ...], Floats] = ((), np.empty((0, 0), np.float32))
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import torch
 
 
-class OpenClipOptions(ModelOptions):
+class _OpenClipOptions(ModelOptions):
     """The options of `open_clip[…]`."""
 
     pretrained: Annotated[str, described("weights: a tag of open_clip, or a file")] = ""
@@ -117,12 +117,12 @@ def _as_module(model: Any) -> Any:
 class OpenClipEncoder(Encoder):
     """Encodes images and texts in one space; published prompts are 80 templates per class, 7 for the packaged model."""
 
-    declared_options = OpenClipOptions
+    declared_options = _OpenClipOptions
 
     templates = "80"
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        options = OpenClipOptions.read(spec)
+        options = _OpenClipOptions.read(spec)
         repair()
         self.spec, self.device, self.offline = spec, device, offline
         self.batch_size = options.batch_size

