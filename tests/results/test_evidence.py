@@ -110,8 +110,9 @@ def recorded(evaluate: Any, dataset: Dataset, scores: Any, folder: Path) -> tupl
     targets = Targets(tuple(dataset.select_label_sets("exclude")), original, LabelPolicy(), dataset.classes, 42)
     said = ClassPredictions(dataset.keys, scores, {}, {}, targets=targets)
     case = Case("imagenet", "val", parse_spec("m[]"), "zero_shot")
-    settings: Any = type("Settings", (), {"limit": None, "sequential": False, "seed": 42, "equivalences": "none",
-                                        "categories": "equivalent", "empty": None, "data": None, "blank": ""})  # fmt: skip
+    values = {"limit": None, "sequential": False, "seed": 42, "data": None, "blank": ""}
+    rules = {"equivalences": "none", "categories": "equivalent", "empty": None}
+    settings: Any = type("Settings", (), values | rules)
     record = evaluate(case, settings, dataset, who, said, folder).write_record(0, {}, "pytest")
     assert record.evidence is not None
     return read_evidence(folder / record.evidence.path), folder / record.evidence.path
