@@ -150,6 +150,25 @@ def test_metadata_of_openvinos_model_api(means: str, scales: str) -> None:
     np.testing.assert_allclose([*steps.mean, *steps.std], [*MEANS["mean"], *MEANS["std"]], atol=1e-9)
     with pytest.raises(ModelError, match="reverse_input_channels True"):
         size_found(Path("m.onnx"), metadata | {"model_info reverse_input_channels": "True"})
+    with pytest.raises(ModelError, match="Expected standard, or crop to a square"):
+        find_preprocessing(Path("m.onnx"), "", metadata | {"model_info resize_type": "crop"}, (20, 24))
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("kind", ["standard", "crop"])
+@pytest.mark.parametrize("shape", [(90, 61), (40, 131), (17, 13)])
+def test_images_of_the_model_api_are_those_of_opencv(kind: str, shape: tuple[int, int]) -> None:
+    """OpenCV computes with whole numbers: at most one step of 255 apart. Pillow's filter would be far from it."""
+    import cv2
+
+    pixels = np.random.default_rng(0).integers(0, 256, (*shape, 3), np.uint8)
+    metadata = {"model_info mean_values": "0 0 0", "model_info resize_type": kind}
+    prepared = find_preprocessing(Path("m.onnx"), "", metadata, (24, 24)).prepare(Image.fromarray(pixels))
+    edge = min(shape)
+    top, left = ((length - edge) // 2 for length in shape)
+    part = pixels[top : top + edge, left : left + edge] if kind == "crop" else pixels
+    expected = cv2.resize(part, (24, 24), interpolation=cv2.INTER_LINEAR)
+    assert np.abs(prepared.astype(int) - expected.astype(int)).max() <= 1
 
 
 @pytest.mark.parametrize(

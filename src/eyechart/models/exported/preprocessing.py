@@ -32,7 +32,9 @@ class Preprocessing:
     Attributes:
         resize: The shorter edge, or height and width; None leaves the image as it is.
         crop: Height and width of the centre that is kept, None for all.
-        resample: Pillow's filter.
+        resample: Pillow's filter; None interpolates between the four nearest pixels, without a filter that depends on
+            the scale, as OpenCV does.
+        square: Whether the centre square of the image is kept before the resize.
         mean: What is subtracted from each channel, of numbers from 0 to 1.
         std: What each channel is then divided by.
         factor: What bytes are multiplied with, as in transformers; None divides them by 255, as torchvision does.
@@ -41,11 +43,12 @@ class Preprocessing:
 
     resize: int | tuple[int, int] | None
     crop: tuple[int, int] | None
-    resample: Image.Resampling
+    resample: Image.Resampling | None
     mean: tuple[float, ...]
     std: tuple[float, ...]
     settings: Settings
     factor: float | None = None
+    square: bool = False
 
     @property
     def size(self) -> tuple[int, int] | None:
@@ -54,7 +57,13 @@ class Preprocessing:
 
     def prepare(self, image: Image.Image) -> NDArray[np.uint8]:
         """Return an RGB image as bytes (h, w, 3)."""
-        if self.resize is not None:
+        if self.square:
+            edge = min(image.size)
+            left, top = ((length - edge) // 2 for length in image.size)
+            image = image.crop((left, top, left + edge, top + edge))
+        if self.resize is not None and self.resample is None:
+            image = Image.fromarray(_interpolate(np.asarray(image), *self._target(*image.size)))
+        elif self.resize is not None:
             image = image.resize(self._target(*image.size), self.resample)
         return np.asarray(self._cropped(image))
 
@@ -86,6 +95,36 @@ class Preprocessing:
             floats = (pixels.astype(np.float64) * self.factor).astype(np.float32)
         normalised = (floats - np.asarray(self.mean, np.float32)) / np.asarray(self.std, np.float32)
         return np.ascontiguousarray(normalised.transpose(0, 3, 1, 2))
+
+
+def _interpolate(pixels: NDArray[np.uint8], width: int, height: int) -> NDArray[np.uint8]:
+    """Return bytes (h, w, 3) at another size, by linear interpolation between the four nearest pixels."""
+
+    def neighbours(old: int, new: int) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
+        """Return the indices of the pixels before and after each new one, and the weight of the one after."""
+        centre = np.clip((np.arange(new) + 0.5) * (old / new) - 0.5, 0, old - 1)
+        before = np.floor(centre).astype(np.intp)
+        return before, np.minimum(before + 1, old - 1), (centre - before).astype(np.float32)
+
+    top, bottom, down = neighbours(pixels.shape[0], height)
+    left, right, across = neighbours(pixels.shape[1], width)
+    floats = pixels.astype(np.float32)
+    rows = floats[top] * (1 - down)[:, None, None] + floats[bottom] * down[:, None, None]
+    values = rows[:, left] * (1 - across)[:, None] + rows[:, right] * across[:, None]
+    return np.rint(values).astype(np.uint8)
+
+
+def from_model_api(settings: Settings) -> Preprocessing:
+    """Return the steps of OpenVINO's Model API: a resize as OpenCV's, of the whole image or of its square."""
+    return Preprocessing(
+        resize=settings["input_size"],
+        crop=None,
+        resample=None,
+        mean=_channels(settings["mean"]),
+        std=_channels(settings["std"]),
+        settings=settings,
+        square=settings["resize_type"] == "crop",
+    )
 
 
 def from_timm(settings: Settings) -> Preprocessing:

@@ -4,12 +4,12 @@ import ast
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 from eyechart.errors import ModelError
 from eyechart.models.exported.preprocessing import (
     Preprocessing,
     Settings,
+    from_model_api,
     from_open_clip,
     from_timm,
     from_transformers,
@@ -128,24 +128,19 @@ def _of_model_api(path: Path, metadata: Mapping[str, str], size: tuple[int, int]
     """Return the settings that OpenVINO's Model API and OTX write; their scale is 0 to 255, or 0 to 1 in older ones."""
     info = {key.removeprefix("model_info "): value for key, value in metadata.items() if key.startswith("model_info ")}
     kind, reverse = info.get("resize_type", "standard"), info.get("reverse_input_channels", "False")
-    if kind not in ("standard", "crop") or reverse.casefold() in ("true", "yes", "1") or size is None:
+    turned = reverse.casefold() in ("true", "yes", "1")
+    if kind not in ("standard", "crop") or turned or size is None or (kind == "crop" and size[0] != size[1]):
         raise ModelError(
             f"{path} has resize_type {kind}, reverse_input_channels {reverse} and images of the size "
-            f"{'free' if size is None else size}. Expected standard or crop, no reverse channels and a fixed size: "
-            "write preprocessing=FILE.json with input_size, mean, std, interpolation and crop_pct."
+            f"{'free' if size is None else size}. Expected standard, or crop to a square, no reverse channels and a "
+            "fixed size: write preprocessing=FILE.json with input_size, mean, std, interpolation and crop_pct."
         )
     means = _numbers(info["mean_values"])
     scales = _numbers(info.get("scale_values", "")) or ((1.0,) * 3 if max(means) < 1.5 else (255.0,) * 3)
     unit = 1.0 if max(*means, *scales) < 1.5 else 255.0
-    mode = "center" if kind == "crop" else "squash"
-    settings: dict[str, Any] = {
-        "input_size": (3, *size),
-        "crop_pct": 1.0,
-        "crop_mode": mode,
-        "interpolation": "bilinear",
-    }
-    return from_timm, {
-        **settings,
+    return from_model_api, {
+        "resize_type": kind,
+        "input_size": size,
         "mean": tuple(value / unit for value in means),
         "std": tuple(value / unit for value in scales),
     }
