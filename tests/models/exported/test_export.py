@@ -43,7 +43,6 @@ def test_the_file_alone_answers_as_its_original(exported: Path, exact: Any) -> N
 
 @pytest.mark.deep
 def test_openvino_answers_as_the_original(exported: Path, exact: Any) -> None:
-    pytest.importorskip("openvino", reason="it comes with the extra openvino")
     original, images = TimmClassifier(LITE0), exact.images[:16]
     expected = original.classify([original.prepare(image) for image in images])
     made = OpenVinoClassifier(ModelSpec("openvino", (str(exported),)))

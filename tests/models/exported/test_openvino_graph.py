@@ -14,7 +14,7 @@ from eyechart.models.spec import parse_spec
 from eyechart.models.types import Floats
 from tests.onnx_graphs import WEIGHTS, save_graph
 
-openvino = pytest.importorskip("openvino", reason="it comes with the extra openvino")
+pytestmark = pytest.mark.deep  # OpenVINO is a package of the deep tests
 HALF = {"input_size": [3, 8, 8], "mean": [0.5] * 3, "std": [0.5] * 3, "interpolation": "bicubic", "crop_pct": 1.0}
 COLOURS = ((255, 0, 0), (0, 255, 0), (0, 0, 255), (51, 102, 153))
 
@@ -28,6 +28,8 @@ def steps(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def converted(tmp_path: Path) -> Path:
+    import openvino
+
     openvino.save_model(openvino.Core().read_model(save_graph(tmp_path / "m.onnx")), tmp_path / "m.xml", False)
     return tmp_path / "m.xml"
 
@@ -48,6 +50,8 @@ def test_both_engines_and_both_files_agree(converted: Path, steps: Path) -> None
 
 
 def test_float_layers_are_computed_in_float32_unless_asked(converted: Path, steps: Path) -> None:
+    import openvino
+
     made = model(converted, f"preprocessing={steps}", "threads=1")
     answers(made)
     assert made.graph._compiled.get_property("INFERENCE_PRECISION_HINT") == openvino.Type.f32
@@ -74,6 +78,8 @@ def test_probabilities_become_their_logarithms(tmp_path: Path, steps: Path) -> N
 
 
 def test_the_model_apis_settings_are_read_from_the_file(converted: Path) -> None:
+    import openvino
+
     read = openvino.Core().read_model(converted)
     for name, value in {"mean_values": "127.5 127.5 127.5", "scale_values": "127.5 127.5 127.5"}.items():
         read.set_rt_info(value, ["model_info", name])
