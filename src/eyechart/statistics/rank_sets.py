@@ -46,7 +46,7 @@ def rank_sets(
 ) -> RankSets:
     """Return simultaneous confidence sets of the ranks of models by their mean score; more is better.
 
-    With a probability of at least 1 - alpha, every model's true rank lies in its set, tied models having each rank that
+    With a probability of about 1 - alpha, every model's true rank lies in its set, tied models having each rank that
     their tie allows. For each ordered pair of models, the hypothesis is that the first is not better. Its statistic is
     the sum of the differences of the sampling units over the root of their sum of squares. Random signs, one for each
     unit and the same in all pairs, give the distribution of the largest statistic, and the step-down method adjusts

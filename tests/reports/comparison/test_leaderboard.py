@@ -162,7 +162,7 @@ def test_less_is_better_where_it_is(run):
 
 def test_ranks_are_explained(run):
     (board,) = boards(run(CHAIN), alpha=0.01)
-    assert "together are right with a probability of at least 0.99." in board.notes[0]
+    assert "together are right with a probability of about 0.99." in board.notes[0]
 
 
 def test_published_numbers_stand_beside(run):

@@ -147,7 +147,7 @@ def _leaderboard_notes(alpha: float, ranked: RankedMetric, ranks: Sequence[Ranke
 def _describe_sets(alpha: float) -> str:
     return (
         "Rank: every rank that a model may have, by tests of all pairs of models over the same samples. All these "
-        f"ranks together are right with a probability of at least {1 - alpha:.4g}."
+        f"ranks together are right with a probability of about {1 - alpha:.4g}."
     )
 
 
