@@ -1,6 +1,7 @@
 """Files of a session for other programs: `--eye-summary`, `--eye-verdicts`, and what is in that of `--junitxml`."""
 
 import re
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 
@@ -23,7 +24,7 @@ from .recorder import PROPERTY
 FAILURES, LENGTH, NAME = 50, 4000, 300  # the page of a job has at most 1 MiB
 
 
-class _ResultFile:
+class _ResultFile(ABC):
     """A file that the controller writes at the end of the session, after the gate and the exit status."""
 
     option = ""
@@ -35,9 +36,9 @@ class _ResultFile:
             folder = self.path.parent
             raise pytest.UsageError(f"--eye-{self.option}: there is no folder {folder}. Make it, or name another.")
 
+    @abstractmethod
     def write(self, status: int) -> None:
         """Write the file of a session that ends with this status."""
-        raise NotImplementedError
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

@@ -153,7 +153,7 @@ class Evaluate(Generic[P]):
         loads = self.new_loads()
         identity = context.describe_models(loads > 0) if context.describe_models else context.model.identity
         settings = replace(self.settings, limit=limit, sequential=self.test is not None)
-        dataset = context.dataset.with_images or context.dataset
+        dataset = context.dataset if context.dataset.with_images is None else context.dataset.with_images
         result = CaseResult(self.case, settings, dataset, identity, self.protocol, predictions, self.run)
         result.results = StoredResults(
             results_path(settings.store, self.case.slug, context.dataset.fingerprint, limit, settings.seed)

@@ -32,7 +32,6 @@ Number = Annotated[int, Meta(ge=0)]
 Fraction = Annotated[float, Meta(gt=0, le=1)]
 Positive = Annotated[float, Meta(gt=0)]
 Amount = Annotated[float, Meta(ge=0)]
-Keywords = dict[str, Any]  # of the options NAME.KEY=VALUE
 
 
 def described(text: str, default: str = "", type: str = "") -> Meta:  # noqa: A002

@@ -14,10 +14,12 @@ from eyechart.data.dataset.dataset import original_name
 from eyechart.data.dataset.limits import describe_limit
 from eyechart.errors import ReportError, SpecError
 from eyechart.files.folders import run_folder
+from eyechart.gate.baselines.stored_cases import case_evidence
 from eyechart.messages.suggestions import did_you_mean
 from eyechart.models.spec import parse_spec
 from eyechart.protocol.imported import recorded_protocol
 from eyechart.protocol.options import AUTO
+from eyechart.results.evidence import Evidence
 from eyechart.results.failed_tests import status_suffix
 from eyechart.results.frames import read_samples
 from eyechart.results.metric_definitions import define, main_metrics
@@ -103,6 +105,11 @@ class CaseRun:
         return {
             name: (self.record.data.labels.get(name, ""), self.empty_label_rules.get(name, "")) for name in self.labels
         }
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """The stored evidence, read once; if none is stored, evidence with the values of the metrics only."""
+        return case_evidence(self.record, self.folder)
 
     @cached_property
     def accuracy_name(self) -> str:

@@ -99,7 +99,7 @@ def sign_flip_max_t(
         else:
             matrix = matrix.toarray()
         chunk = int(min(_CHUNK, max(1, _CHUNK_SIZE // max(shape)))) if large else _CHUNK
-        signs = _all_signs(shape[1]) if exact else _random_signs(shape[1], draws, generator, chunk)
+        signs = _all_signs(shape[1]) if exact else random_signs(shape[1], draws, generator, chunk)
         drawn = (matrix @ part / divisor[:, None] for part in signs)
     adjusted[tested] = _step_down(statistics, drawn, exact=exact)
     return adjusted
@@ -126,8 +126,23 @@ def _all_signs(units: int) -> Iterator[Singles]:
     yield (1 - 2 * ((numbers >> np.arange(units)[:, None]) & 1)).astype(np.float32)
 
 
-def _random_signs(units: int, draws: int, generator: np.random.Generator, chunk: int) -> Iterator[Singles]:
-    """Yield random signs (units, draws), some draws at a time."""
+def random_signs(units: int, draws: int, generator: np.random.Generator, chunk: int) -> Iterator[Singles]:
+    """Yield random signs of units, some draws at a time.
+
+    Args:
+        units: The number of units.
+        draws: How many times signs are drawn.
+        generator: The source of randomness.
+        chunk: The most draws that are yielded at once.
+
+    Returns:
+        Arrays (units, at most chunk) of -1 and 1, of all draws together.
+
+    Source: own definition; a sign is a bit of a random byte.
+
+    >>> [signs.shape for signs in random_signs(3, 5, np.random.default_rng(0), 4)]
+    [(3, 4), (3, 1)]
+    """
     for start in range(0, draws, chunk):
         size = min(chunk, draws - start)
         numbers = generator.integers(0, 256, (units, (size + 7) // 8), np.uint8)

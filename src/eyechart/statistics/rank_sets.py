@@ -4,7 +4,6 @@ A model's rank is 1 plus the number of models that are truly better. Overlapping
 answer this: their intervals are not made for differences, and nothing controls how many pairs are compared.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from eyechart.statistics._checks import check_fractions, check_integers, check_length, require
+from eyechart.statistics.joint_tests import random_signs
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -149,7 +149,7 @@ def _adjusted_p_values(sums: Floats, draws: int, generator: np.random.Generator)
     order = np.argsort(-observed, kind="stable")
     least = observed[order] * (1 - _TIE) - _TIE
     reached = np.zeros(len(order), np.int64)
-    for signs in _draw_signs(deviations.shape[1], draws, generator):
+    for signs in random_signs(deviations.shape[1], draws, generator, _CHUNK):
         drawn = deviations @ signs
         drawn = (drawn[first] - drawn[second]) / size[:, None]
         both = np.concatenate([drawn, -drawn])[order]
@@ -163,9 +163,3 @@ def _adjusted_p_values(sums: Floats, draws: int, generator: np.random.Generator)
 
 def _sum_and_size(difference: Floats) -> tuple[float, float]:
     return float(difference.sum()), float(np.sqrt((difference**2).sum()))
-
-
-def _draw_signs(units: int, draws: int, generator: np.random.Generator) -> Iterator[Floats]:
-    """Yield random signs (units, at most `_CHUNK`) until there are as many draws."""
-    for start in range(0, draws, _CHUNK):
-        yield 1.0 - 2.0 * generator.integers(0, 2, (units, min(_CHUNK, draws - start)), np.int8)

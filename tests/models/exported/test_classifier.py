@@ -276,14 +276,16 @@ def test_inputs_other_than_one_of_images_are_listed(tmp_path: Path, steps: Path)
         _ = model(tmp_path / "m.onnx", f"preprocessing={steps}").identity
 
 
-@pytest.mark.parametrize("engine", ["cuda", "tensorrt", "openvino"])
-def test_an_absent_provider_is_refused(tmp_path: Path, steps: Path, engine: str) -> None:
+def test_an_absent_provider_is_refused(tmp_path: Path, steps: Path) -> None:
+    """No build of ONNX Runtime has all providers."""
     import onnxruntime
 
-    if onnx_graph.PROVIDERS[engine] in onnxruntime.get_available_providers():
-        pytest.skip(f"this onnxruntime has {engine}")
-    with pytest.raises(ModelError, match=f"engine={engine} needs .*Provider, and this onnxruntime has .*CPU"):
-        answers(model(save_graph(tmp_path / "m.onnx"), f"preprocessing={steps}", f"engine={engine}"))
+    there = onnxruntime.get_available_providers()
+    absent = [engine for engine, provider in onnx_graph.PROVIDERS.items() if provider not in there]
+    assert absent
+    for engine in absent:
+        with pytest.raises(ModelError, match=f"engine={engine} needs .*Provider, and this onnxruntime has .*CPU"):
+            answers(model(save_graph(tmp_path / "m.onnx"), f"preprocessing={steps}", f"engine={engine}"))
 
 
 @pytest.mark.parametrize(

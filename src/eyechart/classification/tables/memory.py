@@ -7,8 +7,6 @@ import numpy as np
 import pandas as pd
 
 from eyechart.classification.protocols.text_options import REDRAW
-from eyechart.messages.plurals import count_of
-from eyechart.reports.runs import Runs
 from eyechart.reports.tables.definition import TableDefinition
 from eyechart.reports.tables.one_option import OneOption, pages_of_option, read_option
 from eyechart.reports.tables.render import P_VALUE
@@ -25,20 +23,9 @@ NOTES = (
 )
 
 
-def _pages(runs: Runs, labels: str | None) -> list[Page]:
-    """Return the pages on which a model has the published draw and a redraw."""
-    pages = pages_of_option(REDRAW.name, PUBLISHED)(runs, labels)
-    return [page for page in pages if any(_read(page))]
-
-
-def _read(page: Page) -> Iterator[OneOption]:
-    """Yield the models with the published draw."""
-    return (found for found in read_option(page, REDRAW.name, PUBLISHED) if PUBLISHED in found.values)
-
-
 def _cells(page: Page) -> pd.DataFrame:
     """Return the cells of each model."""
-    return pd.DataFrame([cell for found in _read(page) for cell in _row(found)])
+    return pd.DataFrame([cell for found in read_option(page, REDRAW.name, PUBLISHED) for cell in _row(found)])
 
 
 def _row(found: OneOption) -> Iterator[Mapping[str, Any]]:
@@ -55,20 +42,19 @@ def _row(found: OneOption) -> Iterator[Mapping[str, Any]]:
         {"value": result.learnt},
         {"value": result.detectable},
     ]
-    return ({"row": found.row, "column": name, **cell} for name, cell in zip(COLUMNS, cells, strict=True))
+    return found.cells(COLUMNS, cells)
 
 
 def _notes(page: Page) -> Iterator[str]:
     """Yield how many images are left out."""
-    for found in _read(page):
-        if found.missing:
-            yield f"{found.name}: {count_of(found.missing, 'image')} left out that not every case answered."
+    for found in read_option(page, REDRAW.name, PUBLISHED):
+        yield from found.missing_notes()
 
 
 MEMORY = TableDefinition(
     name="memory",
     summary="Multiple choice under the published draw of options and under redraws: whether the draw was learnt.",
-    pages=_pages,
+    pages=pages_of_option(REDRAW.name, PUBLISHED),
     needs="compares the published draw of mcq with redraws of it",
     command="pytest -k 'toybox/sample and mcq' --eye-set=mcq.redraw=0,1,2,3,4",
     title="{page}: memory of the published options under {labels} (%)",

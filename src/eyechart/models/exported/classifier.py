@@ -17,7 +17,6 @@ from eyechart.models.exported.model import Engine, ExportedModel, ExportedOption
 from eyechart.models.exported.onnx_graph import OnnxGraph
 from eyechart.models.exported.openvino_graph import OpenVinoGraph
 from eyechart.models.options import described
-from eyechart.models.runtime.phases import phase
 from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Classifier, Floats, Head
 
@@ -90,7 +89,7 @@ class ExportedClassifier(ExportedModel, Classifier):
 
     def classify(self, images: Sequence[Any]) -> Floats:
         """Return logits (n, classes), which are the logarithms of a graph that returns probabilities."""
-        self._load()
+        self.load(self.graph)
         scores = self.graph.run_rows(self.image_port, self.batch(images), self._scores.name)
         if self._are_probabilities:
             return np.asarray(np.log(np.maximum(scores, TINY)))
@@ -102,12 +101,6 @@ class ExportedClassifier(ExportedModel, Classifier):
     def _are_probabilities(self) -> bool:
         said = self.options.probabilities
         return self.graph.ends_in_softmax(self._scores.name) if said is None else said
-
-    def _load(self) -> None:
-        if not self.loads:
-            with phase("load"):
-                _ = self._scores
-            self.loads += 1
 
     def _check_logits(self, scores: Floats) -> None:
         """Raise ModelError for rows that look like probabilities, though no softmax is last."""

@@ -19,7 +19,6 @@ from eyechart.models.open_clip.encoder import OpenClipEncoder
 from eyechart.models.open_clip.files import load_tokenizer
 from eyechart.models.options import described
 from eyechart.models.runtime import text_batches
-from eyechart.models.runtime.phases import phase
 from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Encoder, Floats
 
@@ -99,9 +98,7 @@ class OnnxClip(ExportedModel, Encoder):
 
     def encode_images(self, images: Sequence[Any]) -> Floats:
         """Return features (n, d), not normalised."""
-        if not self.loads:
-            with phase("load"):
-                self.loads += 1
+        self.load(self.graph)
         return self.graph.run_rows(self.image_port, self.batch(images), _features(self.graph))
 
     def encode_texts(self, texts: Sequence[str]) -> Floats:
@@ -116,6 +113,7 @@ class OnnxClip(ExportedModel, Encoder):
             )
         size = 1 if self.text_graph.precision == "int8 dynamic" else MOST_TEXTS
         output = _features(self.text_graph)
+        self.load(self.text_graph)
         parts = [
             self.text_graph.run_rows(port, tokens[start : start + size], output)
             for start in range(0, len(tokens), size)

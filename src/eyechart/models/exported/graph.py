@@ -41,13 +41,19 @@ class Graph(ABC):
 
     Attributes:
         path: The file.
-        inputs: What the graph takes.
-        outputs: What it returns.
     """
 
     path: Path
-    inputs: tuple[Port, ...]
-    outputs: tuple[Port, ...]
+
+    @property
+    @abstractmethod
+    def inputs(self) -> tuple[Port, ...]:
+        """What the graph takes."""
+
+    @property
+    @abstractmethod
+    def outputs(self) -> tuple[Port, ...]:
+        """What the graph returns."""
 
     @property
     @abstractmethod
@@ -72,6 +78,10 @@ class Graph(ABC):
     @abstractmethod
     def ends_in_softmax(self, output: str) -> bool:
         """Return whether the last operator before an output makes probabilities."""
+
+    @abstractmethod
+    def start(self) -> None:
+        """Load the graph into its engine, if it is not there. Raises ModelError if that fails."""
 
     @abstractmethod
     def run(self, feeds: Mapping[str, Any], output: str) -> Any:

@@ -17,6 +17,7 @@ from eyechart.models.exported.preprocessing_sources import find_preprocessing
 from eyechart.models.options import Count, ModelOptions, described
 from eyechart.models.runtime import torch_runtime
 from eyechart.models.runtime.device import count_processors
+from eyechart.models.runtime.phases import phase
 from eyechart.models.spec import ModelSpec, parse_spec
 from eyechart.models.types import Identity, Model
 from eyechart.models.weights import weight_source
@@ -56,6 +57,7 @@ class ExportedModel(Model):
         self.spec, self.device, self.offline = spec, device, offline
         self.path = Path(spec.arguments[0]).expanduser()
         self.loads = 0
+        self._loaded: list[Graph] = []
 
     @property
     @abstractmethod
@@ -159,6 +161,14 @@ class ExportedModel(Model):
             f"'{self.spec}' has like={self.options.like}. Expected a model of timm[…] or open_clip[…]; for others "
             "write preprocessing=FILE.json with input_size, mean, std, interpolation and crop_pct."
         )
+
+    def load(self, graph: Graph) -> None:
+        """Load a graph into its engine at its first use."""
+        if graph not in self._loaded:
+            with phase("load"):
+                graph.start()
+            self._loaded.append(graph)
+            self.loads = 1
 
     def prepare(self, image: Image.Image) -> Any:
         """Return an RGB image as bytes (h, w, 3)."""

@@ -177,15 +177,19 @@ class OnnxGraph(Graph):
             ) from error
 
     @cached_property
-    def inputs(self) -> tuple[Port, ...]:  # type: ignore[override]
+    def inputs(self) -> tuple[Port, ...]:
         """What the graph takes, without its weights."""
         weights = {tensor.name for tensor in self._proto.graph.initializer}
         return tuple(_port(value) for value in self._proto.graph.input if value.name not in weights)
 
     @cached_property
-    def outputs(self) -> tuple[Port, ...]:  # type: ignore[override]
+    def outputs(self) -> tuple[Port, ...]:
         """What the graph returns."""
         return tuple(_port(value) for value in self._proto.graph.output)
+
+    def start(self) -> None:
+        """Make the session of ONNX Runtime."""
+        _ = self._session
 
     def run(self, feeds: Mapping[str, Any], output: str) -> Any:
         """Return one output. Raises MemoryError or RuntimeError, which the library's own errors are not."""

@@ -101,14 +101,18 @@ class OpenVinoGraph(Graph):
             ) from error
 
     @cached_property
-    def inputs(self) -> tuple[Port, ...]:  # type: ignore[override]
+    def inputs(self) -> tuple[Port, ...]:
         """What the graph takes."""
         return tuple(map(_port, self._model.inputs))
 
     @cached_property
-    def outputs(self) -> tuple[Port, ...]:  # type: ignore[override]
+    def outputs(self) -> tuple[Port, ...]:
         """What the graph returns."""
         return tuple(map(_port, self._model.outputs))
+
+    def start(self) -> None:
+        """Compile the graph."""
+        _ = self._compiled
 
     def run(self, feeds: Mapping[str, Any], output: str) -> Any:
         """Return one output. Raises MemoryError or RuntimeError, which OpenVINO's own errors are."""

@@ -10,7 +10,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from eyechart.errors import ReportError
-from eyechart.gate.baselines.stored_cases import case_evidence
 from eyechart.gate.comparison.compare_metrics import differences, remarks
 from eyechart.gate.verdicts.power import POWER
 from eyechart.messages.plurals import count_of
@@ -70,7 +69,7 @@ class Variation:
 
 def audited_cases(run: Path) -> Audited:
     """Return the cases of a run of one model, by their names without the model."""
-    cases = ((case, case_evidence(case.record, case.folder)) for case in load([run]).cases)
+    cases = ((case, case.evidence) for case in load([run]).cases)
     return {(case_without_model(evidence), evidence.protocol): (case, evidence) for case, evidence in cases}
 
 

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from eyechart.gate.baselines.stored_cases import case_evidence
 from eyechart.gate.comparison.compare_metrics import MetricComparison, compare_metrics
 from eyechart.reports.runs import CaseRun
 from eyechart.results.evidence import Evidence
@@ -133,8 +132,7 @@ def score_cases(
 ) -> list[ModelScore]:
     """Return the models of some cases and their metric, best first, equal ones by name."""
     scores = [
-        ModelScore(names[id(case)], case, metric, _select_metric(case_evidence(case.record, case.folder), ranked))
-        for case, metric in scored
+        ModelScore(names[id(case)], case, metric, _select_metric(case.evidence, ranked)) for case, metric in scored
     ]
     ordered = sorted(scores, key=lambda score: -score.score)
     blocks = _group_equal_scores([score.score for score in ordered])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from eyechart.files.folders import evidence_folder
-from eyechart.gate.baselines.stored_cases import case_evidence, read_drifts_of
+from eyechart.gate.baselines.stored_cases import read_drifts_of
 from eyechart.gate.comparison.compare_metrics import MetricComparison, metric_title
 from eyechart.gate.session.compare_cases import CasePair, Key, compare_cases
 from eyechart.gate.slices.slice_messages import describe_slice
@@ -167,7 +167,7 @@ def compare_with_previous(
 
 def _to_evidence(case: PreviousCase) -> Evidence:
     """Return the evidence of a case."""
-    return case_evidence(case.record, case.folder) if isinstance(case, CaseRun) else case
+    return case.evidence if isinstance(case, CaseRun) else case
 
 
 def case_key(case: CaseRun) -> Key:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from eyechart.gate.baselines.stored_cases import case_evidence
 from eyechart.gate.verdicts.decide import (
     IMPROVEMENT,
     INCONCLUSIVE,
@@ -145,7 +144,6 @@ def _losses_without_comparison(runs: Runs, changes: Changes) -> Iterator[float]:
         if (metric := first_metric(case)) is not None and metric.higher_is_better is not None and case.record.evidence
     ]
     for case, metric in main:
-        evidence = case_evidence(case.record, case.folder)
-        for kept in evidence.metrics:
+        for kept in case.evidence.metrics:
             if kept.key == metric.key:
-                yield minimum_detectable_effect(evidence, kept, changes.rule.alpha / len(main))[0]
+                yield minimum_detectable_effect(case.evidence, kept, changes.rule.alpha / len(main))[0]

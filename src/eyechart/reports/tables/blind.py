@@ -1,18 +1,15 @@
 """`blind`: what a model answers without the image, beside chance and beside its answers with images."""
 
 from collections.abc import Iterator, Mapping
-from math import isnan
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from eyechart.data.dataset.blanks import BLANK
-from eyechart.gate.baselines.stored_cases import case_evidence
-from eyechart.messages.plurals import count_of
-from eyechart.reports.runs import CaseRun, Runs
+from eyechart.reports.runs import CaseRun
 from eyechart.reports.tables.definition import TableDefinition
-from eyechart.reports.tables.one_option import OneOption, pages_of_option, read_option
+from eyechart.reports.tables.one_option import OneOption, interval_ends, pages_of_option, read_option
 from eyechart.reports.tables.render import NumberFormat
 from eyechart.reports.tables.selection import Page
 from eyechart.results.evidence import Floats
@@ -30,20 +27,9 @@ NOTES = (
 )
 
 
-def _pages(runs: Runs, labels: str | None) -> list[Page]:
-    """Return the pages on which a model has answered about images and about a blank."""
-    pages = pages_of_option(BLANK, IMAGES)(runs, labels)
-    return [page for page in pages if any(_read(page))]
-
-
-def _read(page: Page) -> Iterator[OneOption]:
-    """Yield the models that have also answered about images."""
-    return (found for found in read_option(page, BLANK, IMAGES) if IMAGES in found.values)
-
-
 def _cells(page: Page) -> pd.DataFrame:
     """Return the cells of each model and kind of blank."""
-    return pd.DataFrame([cell for found in _read(page) for cell in _rows(found, page.labels)])
+    return pd.DataFrame([cell for found in read_option(page, BLANK, IMAGES) for cell in _rows(found, page.labels)])
 
 
 def _rows(found: OneOption, labels: str) -> Iterator[Mapping[str, Any]]:
@@ -67,12 +53,10 @@ def _rows(found: OneOption, labels: str) -> Iterator[Mapping[str, Any]]:
         known = [values[found.samples] for values in scores if values is not None]
         if len(known) == len(scores):
             bits = image_bits(known[0], np.stack(known[1:]))
-            low, high = clustered_t_interval(bits, found.units)
             counted = ~np.isnan(bits)
-            ends = {} if isnan(low) else {"low": low, "high": high}
+            ends = interval_ends(clustered_t_interval(bits, found.units))
             cells.append({"value": float(bits[counted].mean()), "n": int(counted.sum()), **ends})
-        for head, cell in zip(COLUMNS, cells, strict=False):
-            yield {"row": found.row, "Blank": name, "column": head, **cell}
+        yield from found.cells(COLUMNS[: len(cells)], cells, Blank=name)
 
 
 def _chance(case: CaseRun) -> Floats:
@@ -91,22 +75,20 @@ def _chance(case: CaseRun) -> Floats:
 
 def _log_scores(case: CaseRun, labels: str) -> Floats | None:
     """Return the log score of each sample; None for a case without probabilities."""
-    evidence = case_evidence(case.record, case.folder)
-    found = (metric for metric in evidence.metrics if (metric.name, metric.labels) == (LOG_SCORE, labels))
-    return next((evidence.log_scores(metric) for metric in found), None)
+    found = (metric for metric in case.evidence.metrics if (metric.name, metric.labels) == (LOG_SCORE, labels))
+    return next((case.evidence.log_scores(metric) for metric in found), None)
 
 
 def _notes(page: Page) -> Iterator[str]:
     """Yield how many images are left out."""
-    for found in _read(page):
-        if found.missing:
-            yield f"{found.name}: {count_of(found.missing, 'image')} left out that not every case answered."
+    for found in read_option(page, BLANK, IMAGES):
+        yield from found.missing_notes()
 
 
 BLIND = TableDefinition(
     name="blind",
     summary="Answers without the image beside chance and beside answers with it, and the bits that an image adds.",
-    pages=_pages,
+    pages=pages_of_option(BLANK, IMAGES),
     needs="compares cases with images and cases with a blank instead",
     command="pytest -k 'toybox/sample and mcq' --eye-blank=grey, with a run of the same cases without --eye-blank",
     title="{page}: without looking, under {labels} (%)",

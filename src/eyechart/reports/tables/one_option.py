@@ -1,15 +1,18 @@
 """Cases of a model that differ in one option alone, with the outcomes of the images that all of them answered."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import isnan
+from typing import Any
 
 import numpy as np
 
-from eyechart.gate.baselines.stored_cases import case_evidence
+from eyechart.messages.plurals import count_of
 from eyechart.reports.runs import CaseRun, ComparableCases, Runs
 from eyechart.reports.tables.selection import Page, create_page
 from eyechart.results.evidence import Floats, Ints
 from eyechart.results.headlines import headlines
+from eyechart.statistics.intervals import Interval
 
 
 @dataclass(frozen=True)
@@ -33,13 +36,31 @@ class OneOption:
         """The model and the protocol."""
         return f"{self.cases[0].model}, {self.cases[0].record.protocol}"
 
+    def cells(
+        self, columns: Sequence[str], cells: Sequence[Mapping[str, Any]], **names: str
+    ) -> Iterator[dict[str, Any]]:
+        """Yield a cell of each column as a row of a frame; `names` are further columns that name the row."""
+        return (
+            {"row": self.row, **names, "column": column, **cell} for column, cell in zip(columns, cells, strict=True)
+        )
+
+    def missing_notes(self) -> Iterator[str]:
+        """Yield at most one sentence: how many images are left out."""
+        if self.missing:
+            yield f"{self.name}: {count_of(self.missing, 'image')} left out that not every case answered."
+
+
+def interval_ends(ci: Interval) -> dict[str, float]:
+    """Return the ends of an interval as columns of a cell, none if there is no interval."""
+    return {} if isnan(ci.low) else {"low": ci.low, "high": ci.high}
+
 
 def pages_of_option(option: str, default: str = "") -> Callable[[Runs, str | None], list[Page]]:
     """Return the selection of a page for every group and label set with a model under several values of an option.
 
     Args:
         option: Its name.
-        default: The value of a case that has none; "" if such a case is left out.
+        default: The value of a case that has none, which each model must have; "" if such a case is left out.
     """
 
     def select(runs: Runs, labels: str | None) -> list[Page]:
@@ -66,7 +87,7 @@ def read_option(page: Page, option: str, default: str = "") -> Iterator[OneOptio
             values = np.stack(known, axis=1)
             answered = (~np.isnan(values)).sum(axis=1)
             counted = answered == len(cases)
-            clusters = case_evidence(cases[0].record, cases[0].folder).cluster_ids()
+            clusters = cases[0].evidence.cluster_ids()
             units = np.arange(len(values)) if clusters is None else clusters
             missing = int(((answered > 0) & ~counted).sum())
             if len({*units[counted].tolist()}) > 1:
@@ -77,19 +98,21 @@ def read_option(page: Page, option: str, default: str = "") -> Iterator[OneOptio
 
 
 def _same_but_for(group: ComparableCases, option: str, default: str) -> Iterator[dict[str, CaseRun]]:
-    """Yield the cases of a model and protocol, by the value of the option, that differ in nothing else."""
+    """Yield the cases of a model and protocol that differ in the option alone, by its value.
+
+    They are several, and one of them has the default if there is one.
+    """
     found: dict[tuple[str, ...], dict[str, CaseRun]] = {}
     for case in group.cases:
         if value := case.option(option, default):
             settings = case.prompt_settings_without((option,))
             found.setdefault((case.model, case.record.protocol, settings), {})[value] = case
-    return (cases for cases in found.values() if len(cases) > 1)
+    return (cases for cases in found.values() if len(cases) > 1 and (not default or default in cases))
 
 
 def _read_outcomes(case: CaseRun, labels: str) -> Floats | None:
     """Return the outcome of each image by the main metric; None if it is no proportion."""
     main = [metric for metric in headlines(case.record.metrics) if metric.name == case.accuracy_name]
     keys = [(metric.name, metric.labels, metric.subset_text) for metric in main if metric.labels == labels]
-    evidence = case_evidence(case.record, case.folder)
-    metrics = [one for one in evidence.metrics if (one.name, one.labels, one.subset_text) in keys[:1]]
-    return evidence.sample_outcomes(metrics[0]) if metrics else None
+    metrics = [one for one in case.evidence.metrics if (one.name, one.labels, one.subset_text) in keys[:1]]
+    return case.evidence.sample_outcomes(metrics[0]) if metrics else None

@@ -1,17 +1,15 @@
 """`wordings`: how the accuracy of a model varies over several wordings of a prompt, asked about the same images."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from math import isnan, sqrt
+from collections.abc import Iterator, Mapping
+from math import sqrt
 from typing import Any
 
 import pandas as pd
 
-from eyechart.messages.plurals import count_of
 from eyechart.reports.tables.definition import TableDefinition
-from eyechart.reports.tables.one_option import OneOption, pages_of_option, read_option
+from eyechart.reports.tables.one_option import OneOption, interval_ends, pages_of_option, read_option
 from eyechart.reports.tables.render import NumberFormat
 from eyechart.reports.tables.selection import Page
-from eyechart.statistics.intervals import Interval
 from eyechart.statistics.wordings import best_wording, new_wording_interval, wording_components
 
 PROMPT = "prompt"  # the option that names the wording
@@ -29,24 +27,20 @@ def _cells(page: Page) -> pd.DataFrame:
     return pd.DataFrame([cell for found in read_option(page, PROMPT) for cell in _row(found)])
 
 
-def _row(found: OneOption) -> Sequence[Mapping[str, Any]]:
-    """Return the cells of a model."""
+def _row(found: OneOption) -> Iterator[Mapping[str, Any]]:
+    """Yield the cells of a model."""
     n, accuracies = len(found.outcomes), found.outcomes.mean(axis=0)
     best = best_wording(found.outcomes, found.units)
     spread = sqrt(wording_components(found.outcomes, found.units).wording)
     cells: list[dict[str, Any]] = [
         {"count": len(found.cases)},
-        {"value": float(accuracies.mean()), "n": n, **_ends(new_wording_interval(accuracies))},
+        {"value": float(accuracies.mean()), "n": n, **interval_ends(new_wording_interval(accuracies))},
         {"value": spread},
         {"text": found.values[best.index]},
         {"value": best.observed, "n": n},
-        {"value": best.value, "n": n, **_ends(best.ci)},
+        {"value": best.value, "n": n, **interval_ends(best.ci)},
     ]
-    return [{"row": found.row, "column": column, **cell} for column, cell in zip(COLUMNS, cells, strict=True)]
-
-
-def _ends(ci: Interval) -> dict[str, float]:
-    return {} if isnan(ci.low) else {"low": ci.low, "high": ci.high}
+    return found.cells(COLUMNS, cells)
 
 
 def _notes(page: Page) -> Iterator[str]:
@@ -57,8 +51,7 @@ def _notes(page: Page) -> Iterator[str]:
         named = zip(("wordings", "images", "the rest"), (parts.wording, parts.unit, parts.rest), strict=True)
         shares = ", ".join(f"{name} {100 * part / total:.1f} %" for name, part in named) if total else "none"
         yield f"{found.name}: parts of the variance of an answer: {shares}. Wordings: {', '.join(found.values)}."
-        if found.missing:
-            yield f"{found.name}: {count_of(found.missing, 'image')} left out that not every case answered."
+        yield from found.missing_notes()
 
 
 WORDINGS = TableDefinition(
