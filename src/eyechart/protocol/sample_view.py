@@ -22,7 +22,7 @@ class SampleView:
         details: Returns more texts about an item, each with a name; None for none.
         slots: Returns what is filled into the prompt of an item; None if the prompt is the same for all.
         score: The column of the score of the answer, "" for none.
-        sampling_unit: The column of what was sampled, "" where images were.
+        sampling_unit: The column that identifies what was sampled, "" if that is the image.
     """
 
     label_sets: Callable[[Collection[str]], Mapping[str, tuple[str, str]]]
