@@ -21,8 +21,8 @@ MEANINGS: Mapping[int, str] = {
     "a baseline of other data or, under --eye-strict, a missing or incomplete one",
     ABSENT: "missing data, or a missing case of the baseline, under --eye-strict, and nothing else",
     ERRORS: "more errors than --eye-max-errors allows, and nothing else",
-    INCONCLUSIVE: "inconclusive cases under --eye-strict and --eye-margin, and nothing else: a loss of the margin is "
-    "neither shown nor excluded",
+    INCONCLUSIVE: "inconclusive cases, and nothing else: a loss of --eye-margin, or of the policy's margin, is neither "
+    "shown nor excluded",
 }
 STATUS_OF_ERROR: dict[type, int] = {AbsentError: ABSENT, ToleranceError: ERRORS}
 KIND = "eyechart_kind"  # an attribute of failed reports, also of those from workers

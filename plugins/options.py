@@ -95,8 +95,8 @@ ADVANCED = (
     Option("max-errors", "number of images per case that may end in an error", "0", "N"),
     Option("max-drop", "largest regression that is tolerated even if it is significant, as a fraction below 0.5 "
            "(1 % is 0.01); tolerated regressions are reported", "0", "SHARE"),
-    Option("margin", "loss that must be excluded for the verdict no regression, as a fraction below 0.5; with "
-           "--eye-strict, a case fails if its primary metric is inconclusive", metavar="SHARE"),
+    Option("margin", "loss that must be excluded for the verdict no regression, as a fraction below 0.5; a case fails, "
+           "with status 13, if its primary metric is inconclusive", metavar="SHARE"),
     Option("sequential", "ask about images in random order and stop a case when its primary metric shows a regression, "
            "or no loss of --eye-margin", flag=True),
     Option("gate", "metrics whose regression fails a case: accuracy, score (log score, Brier score and "

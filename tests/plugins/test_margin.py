@@ -1,4 +1,4 @@
-"""`--eye-margin`: a loss that must be excluded; an inconclusive case fails under `--eye-strict`, with status 13."""
+"""`--eye-margin`: a loss that must be excluded; an inconclusive case fails with status 13."""
 
 import json
 from collections.abc import Callable
@@ -39,6 +39,11 @@ class Replayed:
         return verdicts
 
 
+def last_line(said: str) -> str:
+    """The last line of the gate."""
+    return next(line for line in reversed(said.splitlines()) if line.startswith("eyechart: gate: "))
+
+
 @pytest.fixture(scope="module")
 def replayed(new_world: Callable[[], Any]) -> Replayed:
     """The baseline is written once; no test changes it."""
@@ -50,7 +55,7 @@ def replayed(new_world: Callable[[], Any]) -> Replayed:
     return replayed
 
 
-def test_an_inconclusive_case_fails_under_strict_and_says_what_would_decide(replayed: Replayed) -> None:
+def test_an_inconclusive_case_fails_and_says_what_would_decide(replayed: Replayed) -> None:
     result = replayed.run(1, "--eye-margin=0.01", "--eye-strict", "--eye-summary=summary.md", "--eye-verdicts=v.json")
     said = result.stdout.str()
     assert result.ret == INCONCLUSIVE, said
@@ -66,13 +71,27 @@ def test_an_inconclusive_case_fails_under_strict_and_says_what_would_decide(repl
     assert (first["metric"], first["primary"], first["lost"], first["gained"]) == ("acc1", True, 1, 0)
     assert first["loss_limit"] > 0.01
     assert first["more_samples"] > 500
-    assert "Exit status 13: inconclusive cases under --eye-strict and --eye-margin" in summary
+    assert "Exit status 13: inconclusive cases, and nothing else: a loss of --eye-margin" in summary
 
 
-def test_without_strict_it_is_only_said(replayed: Replayed) -> None:
+def test_without_strict_it_fails_too_and_the_last_line_says_why(replayed: Replayed) -> None:
     result = replayed.run(1, "--eye-margin=0.01")
+    said = result.stdout.str()
+    assert result.ret == INCONCLUSIVE
+    assert "gate: inconclusive in 1 case: a loss of" in said
+    assert last_line(said).endswith("a loss of 1 point is not excluded in 1 case, which fails")
+
+
+def test_without_a_margin_an_inconclusive_case_passes(replayed: Replayed) -> None:
+    result = replayed.run(1)
     assert result.ret == 0
-    assert "gate: inconclusive in 1 case: a loss of" in result.stdout.str()
+    assert last_line(result.stdout.str()).endswith("2 worse but not significantly")
+
+
+def test_a_likely_loss_is_named(replayed: Replayed) -> None:
+    result = replayed.run(6, "--eye-margin=0.02")
+    assert result.ret == INCONCLUSIVE
+    assert last_line(result.stdout.str()).endswith("which fails, and is likely to be real in 1 (p<0.05)")
 
 
 def test_a_regression_is_told_before_what_is_open(replayed: Replayed) -> None:

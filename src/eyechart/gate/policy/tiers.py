@@ -35,8 +35,8 @@ class PolicyRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Patterns of metrics, and what holds for these; None leaves a limit as it is.
 
     `split` is a pattern of BENCHMARK/SPLIT. A regression of a critical or supporting metric fails its case, one of an
-    advisory metric does not; a slice is advisory without a rule. With `--eye-strict` and a margin, an inconclusive
-    critical metric fails its case too; the margin is not for slices. Losses are fractions; `max_relative_drop` is a
+    advisory metric does not; a slice is advisory without a rule. With a margin, an inconclusive critical metric
+    fails its case too; the margin is not for slices. Losses are fractions; `max_relative_drop` is a
     fraction of the value in the baseline.
     """
 

@@ -242,9 +242,8 @@ class GateSession:
             self.messages.append(f"gate: {benchmarks}")
         if verdicts:
             self.messages.append(f"gate: {'; '.join([*map(str, result.drifts), describe_session(result.every)])}")
-        open_end = describe_open_end(verdicts) if options.strict else ""
         line = count_verdicts(result.of_cases, pooled)
-        self.messages.append(f"{line}; {open_end}" if open_end else line)
+        self.messages.append("; ".join([line, *describe_open_end(result.of_cases, strict=options.strict)]))
 
     def report_data(self, key: Key, case: CaseComparison, remarks: dict[str, list[Evidence]]) -> None:
         """Fail a case that is not comparable with its baseline or has not all of its metrics, and add remarks."""
@@ -280,7 +279,7 @@ class GateSession:
         for verdict in verdicts:
             self.add_remark(verdict, now)
         for verdict in (*verdicts, *slices):
-            if self.options.strict and verdict.is_open:
+            if verdict.is_open:
                 self.undecided.setdefault(key[-1], []).append(describe_undecided(verdict))
 
     @property

@@ -126,7 +126,7 @@ class Verdict:
 
     @property
     def must_be_decided(self) -> bool:
-        """Whether it fails its case under `--eye-strict` if it is inconclusive: a critical metric with a margin."""
+        """Whether it fails its case if it is inconclusive: a critical metric with a margin."""
         return self.rule.tier == CRITICAL and self.rule.margin is not None and not self.comparison.pooled
 
     @property

@@ -206,16 +206,36 @@ def describe_pooled_loss(verdict: Verdict, case: Evidence) -> str:
     return f"{describe_pooled(verdict)}.\n  All its cases are pooled. {case.case} ({case.protocol}) lost most. {ACCEPT}"
 
 
-def describe_open_end(verdicts: Iterable[Verdict]) -> str:
-    """Return why inconclusive primary metrics fail no case under `--eye-strict`, "" if there are none."""
-    primary = [verdict for verdict in verdicts if verdict.comparison.primary and verdict.inconclusive]
-    passed = [verdict for verdict in primary if not verdict.must_be_decided]
-    if not passed:
-        return ""
-    count = count_of(len(_cases_of(passed)), "inconclusive case passes", "inconclusive cases pass")
-    if any(verdict.rule.margin is None for verdict in passed):
-        return f"{count} under --eye-strict, since no --eye-margin says which loss must be excluded"
-    return f"{count} under --eye-strict, since the primary metric is not critical (--eye-gate, --eye-policy)"
+def describe_open_end(verdicts: Sequence[Verdict], *, strict: bool) -> Iterator[str]:
+    """Yield what the last line says about losses that are open or likely: which cases fail, and which pass and why.
+
+    Without a margin, and without `strict`, it says nothing.
+    """
+    if open_ := [verdict for verdict in verdicts if verdict.is_open]:
+        margins = {verdict.rule.margin for verdict in open_}
+        loss = f"a loss of {format_points(min(filter(None, margins)))}" if len(margins) == 1 else "a loss of the margin"
+        real = _cases_of(verdict for verdict in open_ if _is_likely_loss(verdict))
+        likely = f", and is likely to be real in {len(real)} (p<{LIKELY:g})" if real else ""
+        fails = count_of(len(_cases_of(open_)), "case, which fails", "cases, which fail")
+        yield f"{loss} is not excluded in {fails}{likely}"
+    primary = [verdict for verdict in verdicts if verdict.comparison.primary and (strict or verdict.rule.margin)]
+    if small := _cases_of(v for v in primary if v.decision == NO_REGRESSION and _is_likely_loss(v)):
+        yield f"a loss below the margin is likely to be real in {count_of(len(small), 'case')} (p<{LIKELY:g})"
+    passed = [verdict for verdict in primary if verdict.inconclusive and not verdict.must_be_decided]
+    if passed:
+        count = count_of(len(_cases_of(passed)), "inconclusive case passes", "inconclusive cases pass")
+        under = " under --eye-strict" if strict else ""
+        no_margin = any(verdict.rule.margin is None for verdict in passed)
+        yield f"{count}{under}, since " + (
+            "no --eye-margin says which loss must be excluded"
+            if no_margin
+            else "the primary metric is not critical (--eye-gate, --eye-policy)"
+        )
+
+
+def _is_likely_loss(verdict: Verdict) -> bool:
+    """Return whether a metric is worse with an own p-value below `LIKELY`."""
+    return verdict.comparison.loss > 0 and verdict.comparison.p < LIKELY
 
 
 def describe_benchmarks(verdicts: Sequence[Verdict]) -> str:
@@ -254,7 +274,7 @@ def describe_undecided(verdict: Verdict) -> str:
         images = f"{condition}, about {more:,} more images exclude the margin"
     if comparison.loss > 0:
         p_value = format_p_value(comparison.p)
-        real = f"The loss is likely to be real ({p_value}): see to the model. " if comparison.p < LIKELY else ""
+        real = f"The loss is likely to be real ({p_value}): see to the model. " if _is_likely_loss(verdict) else ""
         scores = "--eye-gate=accuracy,score also tests the scores, which show a damaged model with fewer images"
         accept = "a run of the case with --eye-update-baseline accepts it"
         advice = f"{real}{images}. {scores}; {accept}."
