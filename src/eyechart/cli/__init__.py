@@ -34,6 +34,7 @@ BUILT_IN = {
     "Report and compare results": {
         "overview": "eyechart.cli.reports:overview",
         "table": "eyechart.cli.reports:table",
+        "explain": "eyechart.cli.reports:explain",
         "figure": "eyechart.cli.reports:figure",
         "page": "eyechart.cli.reports:page",
         "compare": "eyechart.cli.comparison:compare",

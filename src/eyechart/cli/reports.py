@@ -1,4 +1,4 @@
-"""`eyechart overview`, `table`, `figure`, `page` and `collect`: what runs contain."""
+"""`eyechart overview`, `table`, `explain`, `figure`, `page` and `collect`: what runs contain."""
 
 import sys
 from collections.abc import Sequence
@@ -68,6 +68,35 @@ def table(
 
     loaded = replace(load(runs), annotations=tuple(annotations), references=tuple(reference))
     print_tables(tables(name, loaded, labels), format_name)
+
+
+@click.command()
+@click.argument("run", metavar="RUN", type=PATH)
+@click.argument("case")
+@click.option("--protocol", metavar="NAME", default="", help="Protocol of the case, if several have its name.")
+@click.option("--metric", metavar="NAME", default="", help="Name of the metric. [default: the main one]")
+@labels_option
+@click.option("--subset", metavar="NAME", default="", help="Subset of the metric, such as answerable.species.")
+@click.option(
+    "--samples",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=2,
+    show_default=True,
+    help="How many correct samples are shown, and how many wrong ones.",
+)
+def explain(run: Path, case: str, protocol: str, metric: str, labels: str | None, subset: str, samples: int) -> None:
+    """Explain one number of a run.
+
+    CASE is the name of a case in the run RUN, or a part of it. Shows the question, the labels, the samples that count,
+    the value computed again from the stored outcomes, the method of the interval, samples, and where the code is.
+    """
+    from eyechart.reports.explanation import explain as explain_number
+    from eyechart.reports.explanation import find_case, find_metric
+    from eyechart.reports.runs import load
+
+    found = find_case(load([run]), case, protocol)
+    print(explain_number(found, find_metric(found, metric, labels or "", subset), samples), end="")
 
 
 def print_tables(tables: Sequence["Table"], format_name: str) -> None:

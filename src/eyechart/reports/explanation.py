@@ -1,0 +1,305 @@
+"""Explain one number of a run: from the question and the responses to the value, its interval and the code."""
+
+import inspect
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from textwrap import fill, indent
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.errors import ReportError
+from eyechart.messages.plurals import count_of
+from eyechart.messages.suggestions import did_you_mean
+from eyechart.protocol.imported import recorded_protocol
+from eyechart.reports.page.prompt_texts import prompt_texts
+from eyechart.reports.page.samples import RIGHT, WRONG, class_namer, read_samples
+from eyechart.reports.runs import CaseRun, Runs
+from eyechart.reports.tables.render import one_line
+from eyechart.results.estimates import Estimate
+from eyechart.results.evidence import MetricEvidence
+from eyechart.results.glossary import (
+    INTERVALS,
+    describe_label_set,
+    describe_metric,
+    describe_subset,
+    is_counted,
+    is_percent,
+)
+from eyechart.results.records import WHOLE, Metric, full_name
+from eyechart.statistics.clusters import clustered_wilson
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+NAME_WIDTH, WIDTH = 10, 110
+PROMPT_LINES = 12  # of a prompt; the rest is counted
+RESPONSE = 160  # characters of a response
+
+
+def find_case(runs: Runs, name: str, protocol: str = "") -> CaseRun:
+    """Return the case of some runs that a text names.
+
+    Args:
+        runs: The runs.
+        name: The name of the case, or a part of it that no other case has.
+        protocol: The name of its protocol, "" where one case alone has the name.
+
+    Raises:
+        ReportError: If no case or several cases have the name; the message lists them.
+    """
+    cases = [*runs.cases]
+    chosen = [case for case in cases if case.record.case == name] or [
+        case for case in cases if name in case.record.case
+    ]
+    chosen = [case for case in chosen if protocol in ("", case.record.protocol)]
+    if len(chosen) == 1:
+        return chosen[0]
+    listed = "\n".join(f"  {case.record.case}  {case.record.protocol}" for case in chosen or cases)
+    if not chosen:
+        raise ReportError(f"No case has '{name}' in its name{_under(protocol)}. The cases of the run are:\n{listed}")
+    raise ReportError(
+        f"{len(chosen)} cases have '{name}' in their name{_under(protocol)}. Give the whole name, or --protocol. "
+        f"The cases are:\n{listed}"
+    )
+
+
+def find_metric(case: CaseRun, name: str = "", labels: str = "", subset: str = "") -> Metric:
+    """Return a metric of a case; without a name the main one.
+
+    Args:
+        case: The case.
+        name: The name of the metric, such as `acc1`.
+        labels: Its label set, "" for the first one.
+        subset: Its subset with level and prompt, such as `answerable.species`; "" for the first one.
+
+    Raises:
+        ReportError: If the record has no such metric; the message lists what it has.
+    """
+    metrics, wanted = case.record.metrics, name or case.accuracy_name or case.record.metrics[0].name
+    chosen = (m for m in metrics if m.name == wanted and labels in ("", m.labels) and subset in ("", m.subset_text))
+    if (metric := next(chosen, None)) is not None:
+        return metric
+    names = [*dict.fromkeys(metric.name for metric in metrics)]
+    if wanted not in names:
+        raise ReportError(
+            f"{case.record.case} has no metric '{wanted}'{did_you_mean(wanted, names)}. It has {', '.join(names)}."
+        )
+    known = "; ".join(full_name(m.name, m.labels, m.subset_text) for m in metrics if m.name == wanted)
+    raise ReportError(
+        f"{case.record.case} has {wanted} as {known}. Give --labels and --subset as one of these has them."
+    )
+
+
+def explain(case: CaseRun, metric: Metric, samples: int = 2) -> str:
+    """Return how a number was made, section by section.
+
+    Args:
+        case: The case.
+        metric: One of the metrics of its record.
+        samples: How many correct samples are shown, and how many wrong ones.
+
+    Returns:
+        What was asked and answered, what counts as correct, the value computed again from the stored outcomes, its
+        interval, samples, and the files and lines of the code.
+    """
+    record, protocol = case.record, recorded_protocol(case.record.protocol)
+    evidence = next((found for found in case.evidence.metrics if found.key == metric.key), None)
+    outcomes = None if evidence is None else case.evidence.sample_outcomes(evidence)
+    clusters = case.evidence.cluster_ids()
+    if outcomes is None and metric.value is not None and metric.ci_method == "wilson":
+        # Of a metric that the gate does not judge the run stores no outcomes. Its value and n give their number.
+        outcomes, clusters = (np.arange(metric.n) < round(metric.value * metric.n)).astype(np.float64), None
+    sections = [
+        ("case", [f"{record.case}, {record.protocol}. {protocol.summary}"]),
+        ("model", [_describe_model(case)]),
+        ("images", [*_describe_images(case)]),
+        ("asked", [*_describe_question(case)]),
+        ("answers", [*_describe_answers(case)]),
+        ("labels", [*_describe_labels(case, metric)]),
+        ("counted", [*_describe_counted(metric)]),
+        ("value", [*_describe_value(metric, evidence, outcomes)]),
+        ("interval", [*_describe_interval(metric, outcomes, clusters)]),
+        ("samples", [*_show_samples(case, metric, samples)]),
+        ("code", [*_list_code(case, metric)]),
+        ("notes", [*record.notes]),
+    ]
+    title = f"{full_name(metric.name, metric.labels, metric.subset_text)}: {_value_text(metric)}"
+    lines = [title, *_wrapped("", describe_metric(metric.name)), ""]
+    for name, texts in sections:
+        for number, text in enumerate(texts):
+            lines += _wrapped("" if number else name, text)
+    return "\n".join(lines) + "\n"
+
+
+def _under(protocol: str) -> str:
+    return f" under the protocol {protocol}" if protocol else ""
+
+
+def _wrapped(name: str, text: str) -> list[str]:
+    """Return a text in lines beside the name of its section; a text of several lines is not wrapped."""
+    if not text:
+        return []
+    margin = " " * NAME_WIDTH
+    lines = (
+        indent(text, margin)
+        if "\n" in text
+        else fill(
+            text, WIDTH, initial_indent=margin, subsequent_indent=margin, break_long_words=False, break_on_hyphens=False
+        )
+    )
+    return (name.ljust(NAME_WIDTH) + lines[NAME_WIDTH:]).splitlines()
+
+
+def _value_text(metric: Metric) -> str:
+    """Return the value and its interval as the terminal prints them."""
+    if metric.value is None:
+        return "not defined"
+    percent = is_percent(metric.name, metric.value, counted=is_counted(metric.ci_method))
+    scale, unit, digits = (100, " %", 2) if percent else (1, "", 4)
+    ends = f" [{scale * metric.ci[0]:.{digits}f}, {scale * metric.ci[1]:.{digits}f}]" if metric.ci else ""
+    return f"{scale * metric.value:.{digits}f}{unit}{ends}"
+
+
+def _describe_model(case: CaseRun) -> str:
+    model = case.record.model
+    parts = (
+        model.alias,
+        model.spec,
+        model.dtype,
+        f"weights {model.weights_sha256[:12]}" if model.weights_sha256 else "",
+    )
+    return f"{', '.join(filter(None, parts))}."
+
+
+def _describe_images(case: CaseRun) -> Iterator[str]:
+    record = case.record
+    of_all = f" of {record.data.expected_n:,}" if record.data.expected_n else ""
+    limit = f", limit {record.limit}, seed {record.seed}" if record.limit is not None else ""
+    root = f" from {record.data.root}" if record.data.root else ""
+    yield (
+        f"{record.data.n:,}{of_all} of {record.benchmark}/{record.split}{root}{limit}; "
+        f"fingerprint {record.data.fingerprint[:12]}."
+    )
+    yield record.data.provenance
+
+
+def _describe_question(case: CaseRun) -> Iterator[str]:
+    """Yield the options of the case, its prompts, and the class names that they may list."""
+    if settings := case.prompt_settings:
+        yield f"With {settings}."
+    for prompt in prompt_texts(case, None):
+        about = f", for {prompt['asks']}" if prompt["asks"] and prompt["asks"] != prompt["name"] else ""
+        lines = prompt["text"].splitlines()
+        more = len(lines) - PROMPT_LINES
+        lines = lines[:PROMPT_LINES] + ([f"… and {count_of(more, 'more line')}"] if more > 0 else [])
+        quoted = (fill(line, WIDTH - NAME_WIDTH, initial_indent="| ", subsequent_indent="| ") for line in lines)
+        yield "\n".join([f"The prompt {prompt['name']}{about}:", *quoted])
+    if (file := case.record.data.class_names) is not None:
+        yield f"{count_of(len(case.class_names), 'class name')}: {case.folder / file.path}"
+
+
+def _describe_answers(case: CaseRun) -> Iterator[str]:
+    counts, usage = case.record.outcomes, case.record.usage
+    if usage is not None:
+        yield f"{count_of(usage.requests, 'request')}, {usage.answer_tokens:,} answer tokens."
+    named = {name: getattr(counts, name) for name in counts.__struct_fields__}
+    yield ", ".join(f"{number:,} {name}" for name, number in named.items() if number) + "."
+
+
+def _describe_labels(case: CaseRun, metric: Metric) -> Iterator[str]:
+    if not metric.labels:
+        return
+    sha, rule = case.label_sets.get(metric.labels, (case.record.data.labels.get(metric.labels, ""), ""))
+    yield " ".join(filter(None, (f"{metric.labels} {sha[:12]}.".replace(" .", "."), describe_label_set(metric.labels))))
+    if rule:
+        yield f"An image without labels counts as: {rule}."
+    if equivalences := case.option("equivalences"):
+        yield f"Classes that count as equal: {equivalences} (the option equivalences)."
+
+
+def _describe_counted(metric: Metric) -> Iterator[str]:
+    units = "" if metric.n_clusters == metric.n else f", of {count_of(metric.n_clusters, 'sampling unit')}"
+    yield f"{count_of(metric.n, 'sample')}{units}. {'' if metric.subset == WHOLE else describe_subset(metric)}".strip()
+
+
+def _describe_value(metric: Metric, evidence: MetricEvidence | None, outcomes: Floats | None) -> Iterator[str]:
+    """Yield how the value follows from the stored outcomes of samples."""
+    if metric.value is None:
+        yield "Not defined for these samples."
+    elif outcomes is not None:
+        counted = outcomes[~np.isnan(outcomes)]
+        right = int(counted.sum())
+        yield (
+            f"{right:,} of {len(counted):,} samples count as 1: {right} / {len(counted)} = "
+            f"{right / len(counted):.6f}. The record has {metric.value:.6f}."
+        )
+    elif evidence is not None and evidence.scores:
+        yield f"The mean of the stored scores of {metric.n:,} samples: {metric.value:.6f}."
+    else:
+        yield f"{metric.value:.6f}, from all samples together. The sample table has what it was computed from."
+
+
+def _describe_interval(metric: Metric, outcomes: Floats | None, clusters: Ints | None) -> Iterator[str]:
+    """Yield the method, and Wilson's interval computed again."""
+    if metric.ci is None:
+        yield "None."
+        return
+    yield INTERVALS.get(metric.ci_method, f"Method: {metric.ci_method}.")
+    if outcomes is not None and is_counted(metric.ci_method):
+        counted = ~np.isnan(outcomes)
+        units = np.arange(len(outcomes)) if clusters is None else clusters
+        low, high = clustered_wilson(outcomes[counted], units[counted])
+        yield f"Computed again: {low:.6f} to {high:.6f}. The record has {metric.ci[0]:.6f} to {metric.ci[1]:.6f}."
+
+
+def _show_samples(case: CaseRun, metric: Metric, count: int) -> Iterator[str]:
+    """Yield the first correct samples and the first wrong ones under the label set of the metric."""
+    table = read_samples(case, class_namer(case.class_names))
+    if table is None or not table.label_sets:
+        return
+    of_set = table.label_sets.get(metric.labels) or next(iter(table.label_sets.values()))
+    for title, code in (("correct", RIGHT), ("wrong", WRONG)):
+        for row in np.flatnonzero(of_set.outcomes == code)[:count]:
+            key, question = table.items[row]
+            response = one_line(table.raw[row])[:RESPONSE]
+            parts = (
+                f"{title}: {key}" + (f" ({question})" if question else ""),
+                f"response {response!r}" if response else "",
+                f"answer {table.answers[row] or 'none'}" if table.answers else "",
+                f"labels {', '.join(of_set.labels[row]) or 'none'}",
+            )
+            yield "; ".join(filter(None, parts))
+    if case.record.predictions is not None:
+        yield f"All of them: {case.folder / case.record.predictions.path}"
+
+
+def _list_code(case: CaseRun, metric: Metric) -> Iterator[str]:
+    """Yield the files of the protocol, its parsers, its metrics and the interval, in the order in which they run."""
+    protocol = recorded_protocol(case.record.protocol)
+    yield f"asks, reads responses: {_location(type(protocol))}"
+    for part in filter(None, case.option("parser_version").split(", ")):
+        spec = find_spec(f"eyechart.parsers.{part.split(' ')[0]}")
+        if spec is not None and spec.origin:
+            yield f"parses: {_shown(spec.origin)}"
+    for function in dict.fromkeys(protocol.metrics):
+        yield f"computes metrics: {_location(function)}"
+    if is_counted(metric.ci_method):
+        yield f"computes the value: {_location(Estimate.proportion)}"
+        yield f"computes the interval: {_location(clustered_wilson)}"
+
+
+def _location(target: Callable[..., object]) -> str:
+    """Return the file, the line and the name of a class or a function; only the name of what is written in no file."""
+    target = inspect.unwrap(target)
+    name = getattr(target, "__qualname__", repr(target))
+    try:
+        return f"{_shown(inspect.getsourcefile(target) or '')}:{inspect.getsourcelines(target)[1]} {name}"
+    except (OSError, TypeError):
+        return name
+
+
+def _shown(file: str) -> str:
+    """Return the path of a file, relative to the folder of eyechart if it lies there."""
+    folder = Path(__file__).parents[2]
+    return str(Path(file).relative_to(folder)) if Path(file).is_relative_to(folder) else file

@@ -1,0 +1,86 @@
+"""`eyechart explain`: the parts of one number, computed again from what the run stored."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import eyechart
+from eyechart.cli import main
+from eyechart.reports.explanation import explain
+from eyechart.reports.runs import CaseRun, load
+
+VALUE = re.compile(r"count as 1: (\d+) / (\d+) = ([\d.]+)\. The record has ([\d.]+)\.")
+INTERVAL = re.compile(r"Computed again: ([\d.]+) to ([\d.]+)\. The record has ([\d.]+) to ([\d.]+)\.")
+
+
+def _check_every_number(case: CaseRun) -> int:
+    """Check that each proportion of a case is computed again as its record has it; return how many there are."""
+    checked = 0
+    for metric in case.record.metrics:
+        text = " ".join(explain(case, metric).split())
+        if value := VALUE.search(text):
+            right, counted, again, recorded = value.groups()
+            assert (int(counted), again) == (metric.n, recorded)
+            assert int(right) / int(counted) == pytest.approx(metric.value)
+            checked += 1
+        if metric.ci and metric.ci_method == "wilson":
+            interval = INTERVAL.search(text)
+            assert interval, text
+            assert interval.groups()[:2] == interval.groups()[2:]
+    return checked
+
+
+def test_every_number_follows_from_the_stored_outcomes(run_folder: Path) -> None:
+    cases = [*load([run_folder]).cases]
+    assert sum(map(_check_every_number, cases)) >= 3 * len(cases)  # each model under three label sets
+
+
+def test_the_code_is_named_where_it_stands(run_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    case = next(load([run_folder]).cases).record
+    assert main(["explain", run_folder, case.case, "--protocol", case.protocol]) == 0
+    package = Path(eyechart.__file__).parents[1]
+    named = re.findall(r"(eyechart/\S+\.py):(\d+) (\S+)", capsys.readouterr().out)
+    assert "Estimate.proportion" in {name for _, _, name in named}
+    for file, line, name in named:
+        lines = (package / file).read_text().splitlines()[int(line) - 1 :]
+        assert any(name.rpartition(".")[2] in one for one in lines[:3])  # a decorator may stand above it
+
+
+@pytest.mark.parametrize(
+    ("case", "options", "words"),
+    [
+        ("no such case", [], "No case has 'no such case' in its name. The cases of the run are:\n  imagenet/"),
+        ("imagenet", [], "cases have 'imagenet' in their name. Give the whole name, or --protocol."),
+        ("CASE", ["--metric", "acc2"], "has no metric 'acc2'"),
+        ("CASE", ["--metric", "acc1", "--labels", "mine"], "Give --labels and --subset as one of these has them."),
+    ],
+)
+def test_a_wrong_name_is_answered_with_what_there_is(
+    run_folder: Path, capsys: pytest.CaptureFixture[str], case: str, options: list[str], words: str
+) -> None:
+    known = next(load([run_folder]).cases).record.case
+    assert main(["explain", run_folder, known if case == "CASE" else case, *options]) == 2
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(
+    ("protocol", "split", "words"),
+    [
+        ("closed_world", "toybox/sample-cutouts", "parses: eyechart/parsers/json_answers.py"),
+        ("existence", "oodbench/sample-coco", "Does this image contain a {category}? (yes or no)"),
+        ("species", "realbirdid/sample-drawn", "The answer is compared at the level of the genus."),
+    ],
+)
+def test_answers_of_a_model_in_words_are_explained(
+    tmp_path: Path, answers: Path, protocol: str, split: str, words: str
+) -> None:
+    options = {"detectors": "open_clip[toybox-clip]"} if protocol == "existence" else {}
+    run = eyechart.evaluate(
+        "hf[toybox-mllm]", split, protocol=protocol, limit=8, options=options, out=tmp_path, store=answers, offline=True
+    )
+    (case,) = load([run.folder]).cases
+    assert _check_every_number(case)
+    texts = [" ".join(explain(case, metric).split()) for metric in case.record.metrics]
+    assert any(words in text for text in texts)
