@@ -21,6 +21,8 @@ from eyechart.gate.policy.floors import parse_floor
 from eyechart.inference.store.copies import RemoteStore
 from eyechart.protocol.options import OptionSetting
 from eyechart.protocol.registry import get_protocol
+from eyechart.results.glossary import glossary
+from eyechart.results.metric_definitions import metric_definitions
 
 from .cases import find_case
 from .device_options import check_devices, check_ray
@@ -48,6 +50,7 @@ def check_options(config: pytest.Config) -> None:
     }
     try:
         check_locale(Path.cwd(), config.rootpath, *config.invocation_params.args)
+        metric_definitions(), glossary()  # of all packages: two that contradict one another would fail every case
     except EyechartError as error:
         raise pytest.UsageError(str(error)) from error
     check_gate(config)

@@ -46,3 +46,21 @@ def test_it_is_heard_where_one_benchmark_is_chosen(world: Any) -> None:
 def test_what_is_no_file_is_for_every_benchmark(pytester: pytest.Pytester) -> None:
     named = ("--eye-equivalences=strict:12", "--eye-names=openai", "--eye-templates=7", "--collect-only")
     assert pytester.runpytest_inprocess(*BOTH, *named).ret == pytest.ExitCode.OK
+
+
+def test_packages_that_contradict_one_another_are_refused_before_any_case(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytester.makepyfile(
+        other="from eyechart.results.metric_definitions import MetricDefinition\n"
+        'MINE = MetricDefinition("ece", "Another error.", higher_is_better=True)\n'
+    )
+    folder = pytester.mkdir("other-1.0.dist-info")
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")
+    (folder / "entry_points.txt").write_text("[eyechart.metrics]\nmine = other:MINE\n")
+    monkeypatch.setenv("PYTHONPATH", str(pytester.path))
+    result = pytester.runpytest_subprocess(*BOTH)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        "ERROR: The metric 'ece' is defined twice, by *.shared_metrics:DEFINITIONS and by other:*"
+    )
