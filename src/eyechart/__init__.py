@@ -1,8 +1,8 @@
 """A pytest-native evaluation suite for vision models.
 
-`evaluate`, `audit`, `load_run` and `compare` are the Python API (`eyechart.api`). The library below it does not depend
-on pytest: `data` reads images and labels, `models` loads models, `classification`, `oodbench` and `realbirdid` have
-protocols and metrics, `inference` sends requests and stores responses, `records` defines the files that a run writes.
+`evaluate`, `compress`, `load_run` and `compare` are the Python API (`eyechart.api`). The library below it does not
+depend on pytest: `data` reads images and labels, `models` loads models, `classification`, `oodbench` and `realbirdid`
+have protocols and metrics, `inference` sends requests and stores responses, `records` defines the files of a run.
 """
 
 import csv
@@ -15,10 +15,10 @@ from eyechart.version import __version__
 # so it is raised here, before any module that reads csv is imported.
 csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))
 
-__all__ = ["Audit", "Comparison", "EvaluationRun", "__version__", "audit", "compare", "evaluate", "load_run"]
+__all__ = ["Comparison", "Compression", "EvaluationRun", "__version__", "compare", "compress", "evaluate", "load_run"]
 
 if TYPE_CHECKING:
-    from eyechart.api import Audit, Comparison, EvaluationRun, audit, compare, evaluate, load_run
+    from eyechart.api import Comparison, Compression, EvaluationRun, compare, compress, evaluate, load_run
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""`RunSettings`: keyword arguments of `evaluate` and `audit` that most calls leave at their defaults."""
+"""`RunSettings`: keyword arguments of `evaluate` and `compress` that most calls leave at their defaults."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -41,7 +41,7 @@ BUILT_IN = {
         "baseline": "eyechart.cli.comparison:baseline",
         "leaderboard": "eyechart.cli.comparison:leaderboard",
         "plan": "eyechart.cli.comparison:plan",
-        "audit": "eyechart.cli.audit:audit",
+        "compress": "eyechart.cli.compression:compress",
         "clusters": "eyechart.cli.comparison:clusters",
         "import": "eyechart.cli.interchange:import_results",
         "collect": "eyechart.cli.reports:collect",

@@ -5,6 +5,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import msgspec
@@ -45,7 +46,7 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     def in_key(self) -> "Identity":
         """The identity without the device and without the builds of libraries, such as +cu130.
 
-        Another machine finds the answers by it. How much devices differ is what `eyechart audit` measures.
+        Another machine finds the answers by it. How much devices differ is what `eyechart compress` measures.
         """
         libraries = {name: version.partition("+")[0] for name, version in self.libraries.items()}
         return msgspec.structs.replace(self, device="", libraries=libraries)
@@ -98,6 +99,11 @@ class Model(ABC):  # noqa: B024  # its interfaces have abstract methods
     loads: int = 0  # how often the weights were read into memory so far: 0 or 1
     remote_loads: int = 0  # the same in other processes
     remote_identity: "Identity | None" = None  # that of another process which answered
+
+    @property
+    def weight_files(self) -> tuple[Path, ...]:
+        """The files of the weights, () if they are not known."""
+        return ()
 
     @property
     def identity(self) -> Identity:

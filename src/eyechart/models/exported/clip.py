@@ -78,7 +78,7 @@ class OnnxClip(ExportedModel, Encoder):
         return self._open(self._tower("text_model"))
 
     @property
-    def files(self) -> tuple[Path, ...]:
+    def weight_files(self) -> tuple[Path, ...]:
         """The files of both towers."""
         return (*self.graph.files, *self.text_graph.files)
 

@@ -65,7 +65,7 @@ class ExportedModel(Model):
         """The graph; what is known without its engine does not start it."""
 
     @property
-    def files(self) -> tuple[Path, ...]:
+    def weight_files(self) -> tuple[Path, ...]:
         """The files whose bytes are in the key."""
         return self.graph.files
 
@@ -80,7 +80,7 @@ class ExportedModel(Model):
         return Identity(
             backend=self.backend,
             name=self.path.stem,
-            weights_sha256=weight_source.digest(*self.files),
+            weights_sha256=weight_source.digest(*self.weight_files),
             dtype=self.graph.precision,
             device=self.device,
             processor={

@@ -5,6 +5,7 @@ Answers are the likeliest ones, whatever generation_config.json asks for: no sam
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -53,6 +54,11 @@ class HfGenerator(Scorer):
     def source(self) -> weight_source.WeightSource:
         """The folder of weights, tokenizer, processor and chat template."""
         return conversation.find_checkpoint(self.spec, offline=self.offline, code=self.load_settings.trust_remote_code)
+
+    @property
+    def weight_files(self) -> tuple[Path, ...]:
+        """The files of the weights."""
+        return (*hub_files.weight_files(self.source.path),)
 
     @cached_property
     def identity(self) -> Identity:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from PIL import Image
@@ -62,13 +63,18 @@ class HfImageTextModel:
         """Settings besides the files and the precision that can change an answer."""
         raise NotImplementedError
 
+    @property
+    def weight_files(self) -> tuple[Path, ...]:
+        """The files of the weights."""
+        return (*hub_files.weight_files(self.source.path),)
+
     @cached_property
     def identity(self) -> Identity:
         """The model's identity; it reads the weights on disk but does not load them into memory."""
         return Identity(
             backend=self.backend,
             name=self.spec.arguments[0].rstrip("/").rpartition("/")[2],
-            weights_sha256=weight_source.digest(*hub_files.weight_files(self.source.path)),
+            weights_sha256=weight_source.digest(*self.weight_files),
             revision=self.source.revision,
             dtype=self.dtype,
             device=self.device.partition(":")[0],

@@ -7,6 +7,7 @@ file of weights does not say it, so that the name decides.
 
 from collections.abc import Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from PIL import Image
@@ -138,6 +139,11 @@ class OpenClipEncoder(Encoder):
         """Architecture, weights and preprocessing, on this machine."""
         return open_clip_files.find_checkpoint(self.spec, offline=self.offline)
 
+    @property
+    def weight_files(self) -> tuple[Path, ...]:
+        """The file of the weights."""
+        return (self.checkpoint.source.path,)
+
     @cached_property
     def identity(self) -> Identity:
         """The model's identity; it reads the weights on disk but does not load them into memory."""
@@ -145,7 +151,7 @@ class OpenClipEncoder(Encoder):
         return Identity(
             backend="open_clip",
             name=checkpoint.display_name,
-            weights_sha256=weight_source.digest(checkpoint.source.path),
+            weights_sha256=weight_source.digest(*self.weight_files),
             revision=checkpoint.source.revision,
             dtype=self.dtype,
             device=self.device.partition(":")[0],

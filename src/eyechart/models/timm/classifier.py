@@ -63,13 +63,18 @@ class TimmClassifier(Classifier, ImageEncoder):
         return Identity(
             backend="timm",
             name=self.name,
-            weights_sha256=weight_source.digest(self.source.path),
+            weights_sha256=weight_source.digest(*self.weight_files),
             revision=self.source.revision,
             dtype=self.dtype,
             device=self.device.partition(":")[0],
             processor=torch_runtime.to_jsonable({**self.preprocessing, **self._outputs}),
             libraries=torch_runtime.library_versions("timm", "torch", "torchvision", "pillow"),
         )
+
+    @property
+    def weight_files(self) -> tuple[Path, ...]:
+        """The file of the weights."""
+        return (self.source.path,)
 
     @property
     def _outputs(self) -> dict[str, int]:

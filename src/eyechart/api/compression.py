@@ -1,0 +1,283 @@
+"""`compress`: evaluate a model and its compressed variants, and say for each whether the accuracy was kept."""
+
+import shutil
+import sys
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Unpack
+
+import pandas as pd
+
+from eyechart.api.evaluation import evaluate
+from eyechart.api.run_settings import RunSettings, complete_settings
+from eyechart.data.dataset.limits import Limit
+from eyechart.errors import ModelError, SpecError
+from eyechart.gate.session.gate_status import INCONCLUSIVE, REGRESSION
+from eyechart.gate.verdicts.decide import DEFAULT_RULE, Rule
+from eyechart.models.pool import ModelPool
+from eyechart.models.spec import ModelSpec, parse_alias, parse_named_spec
+from eyechart.models.types import Identity, Model
+from eyechart.reports.comparison.compression import (
+    NOT_SHOWN,
+    ORIGINAL,
+    WORSE,
+    Answers,
+    CompressedCase,
+    Key,
+    Variant,
+    compare_variant,
+    compression_tables,
+)
+from eyechart.reports.runs import CaseRun, load
+from eyechart.reports.tables.render import RENDERERS, Table
+from eyechart.results.estimates import Estimate
+from eyechart.results.evidence import Floats
+from eyechart.results.records import read_run
+
+CACHES = ("index", "weights")  # folders of the store that hold no answers
+MARGIN = 0.01
+LIBRARIES, SETTINGS = "libraries", "processor"
+
+
+@dataclass(frozen=True)
+class Compression:
+    """A model and its compressed variants, case by case."""
+
+    cases: tuple[CompressedCase, ...]
+    rule: Rule
+
+    @cached_property
+    def variants(self) -> pd.DataFrame:
+        """One row per case and variant: size, accuracy, flips and verdict. Shares are fractions."""
+        return pd.DataFrame([_variant_row(item) for item in self.cases])
+
+    @cached_property
+    def samples(self) -> pd.DataFrame:
+        """One row per sample whose prediction or outcome changed, with what it was before and after."""
+        parts = [
+            item.flipped.assign(case=item.key[0], protocol=item.key[1], variant=item.variant.name)
+            for item in self.cases
+        ]
+        return pd.concat(parts, ignore_index=True)
+
+    @cached_property
+    def classes(self) -> pd.DataFrame:
+        """One row per case, variant and class that lost more samples than it gained, with the difference."""
+        rows = [
+            (item.key[0], item.key[1], item.variant.name, target, count)
+            for item in self.cases
+            for target, count in item.lost_classes.items()
+        ]
+        return pd.DataFrame(rows, columns=["case", "protocol", "variant", "class", "lost"])
+
+    @property
+    def tables(self) -> list[Table]:
+        """A table for each case of the original."""
+        return compression_tables(self.cases, self.rule)
+
+    @property
+    def status(self) -> int:
+        """The exit status of the command: 10 if a variant is worse, else 13 if one is not shown to be kept, else 0."""
+        verdicts = {item.verdict for item in self.cases}
+        return REGRESSION if WORSE in verdicts else INCONCLUSIVE if NOT_SHOWN in verdicts else 0
+
+    def __repr__(self) -> str:
+        return str(RENDERERS["md"](self.tables))
+
+
+def compress(
+    original: str,
+    data: Any,
+    variants: Mapping[str, str],
+    *,
+    margin: float = MARGIN,
+    alpha: float = DEFAULT_RULE.alpha,
+    protocol: str | Collection[str] = (),
+    options: Mapping[str, object] | None = None,
+    limit: Limit = None,
+    seed: int = 42,
+    **settings: Unpack[RunSettings],
+) -> Compression:
+    """Evaluate a model and its compressed variants, and return for each whether its accuracy was kept.
+
+    A variant is any other specification: an exported file, another precision, engine or batch size. One that equals the
+    original's is computed anew, so that it shows how many answers change without a cause. All other answers come from
+    the store where they are stored. Samples that end in an error are left out.
+
+    Args:
+        original: The specification of the model that was compressed.
+        data: As for `evaluate`, or a list of names of splits.
+        variants: The specification of each variant by its name.
+        margin: The loss that must be excluded for the verdict `kept`, a fraction below 0.5.
+        alpha: The significance level, as that of the gate.
+        protocol: As for `evaluate`.
+        options: As for `evaluate`.
+        limit: As for `evaluate`.
+        seed: As for `evaluate`.
+        settings: As for `evaluate`, without `out`: runs are not kept.
+
+    Returns:
+        Size, accuracy, changed answers and verdict of each variant.
+
+    Raises:
+        EyechartError: For wrong arguments, before anything is evaluated, for missing data, or if a case cannot be
+            compared.
+    """
+    if "out" in settings:
+        raise SpecError(f"compress keeps no runs, so that out={str(settings['out'])!r} has no effect: leave it out.")
+    if not 0 < margin < 0.5:
+        raise SpecError(f"margin is {margin}. Expected a fraction above 0 and below 0.5, such as 0.01 for one point.")
+    chosen = complete_settings("compress", settings)
+    splits = data if isinstance(data, list | tuple) else [data]
+    spec, specs = parse_named_spec(original), _name_variants(variants)
+    identities, sizes = _describe_models([spec, *specs.values()], offline=chosen["offline"])
+    arguments: dict[str, Any] = {
+        "protocol": protocol,
+        "options": options,
+        "limit": limit,
+        "seed": seed,
+        "max_errors": sys.maxsize,  # a sample without an answer is left out, and counted
+    }
+    rule = Rule(alpha=alpha, margin=margin)
+    cases: list[CompressedCase] = []
+    with TemporaryDirectory(prefix="eyechart-compress-") as folder:
+        kept: RunSettings = {**chosen, "out": Path(folder) / "runs"}
+        before = _answer(spec, splits, arguments, kept)
+        of_original = Variant(spec.name, sizes[spec])
+        for name, other in specs.items():
+            with _store_for(other, spec, chosen["store"], Path(folder)) as store:
+                after = _answer(other, splits, arguments, {**kept, "store": store})
+            difference = _describe_difference(identities[spec], identities[other])
+            cases += compare_variant(of_original, before, Variant(name, sizes[other], difference), after, rule)
+    return Compression(tuple(cases), rule)
+
+
+def _name_variants(variants: Mapping[str, str]) -> dict[str, ModelSpec]:
+    """Return the specifications of variants by name. Raises SpecError if there is none, or a name is not allowed."""
+    if not variants:
+        raise SpecError("There is no variant to compare. Give at least one, such as int8=onnx[model_int8.onnx].")
+    if ORIGINAL in variants:
+        raise SpecError(f"A variant has the name '{ORIGINAL}', which the table gives the first model. Rename it.")
+    return {parse_alias(name, "A variant"): parse_named_spec(text) for name, text in variants.items()}
+
+
+def _describe_models(
+    specs: Sequence[ModelSpec], *, offline: bool
+) -> tuple[dict[ModelSpec, Identity], dict[ModelSpec, int]]:
+    """Return the identity of every model and the bytes of its files, 0 if these are not known.
+
+    Weights are not loaded: a wrong option or a missing file is an error before the first evaluation.
+    """
+    models = ModelPool(offline=offline)
+    identities, sizes = {}, {}
+    for spec in dict.fromkeys(specs):
+        model = models.create(spec)
+        identities[spec], sizes[spec] = model.identity, _size_of(model)
+        model.close()
+    return identities, sizes
+
+
+def _size_of(model: Model) -> int:
+    try:
+        return sum(path.stat().st_size for path in model.weight_files)
+    except OSError as error:
+        raise ModelError(f"{error.filename} cannot be read ({error.strerror}). Check the path.") from error
+
+
+def _describe_difference(before: Identity, after: Identity) -> str:
+    """Return what a variant has otherwise than the original, as a list; settings of the processor by their names."""
+    parts = []
+    if before.backend != after.backend:
+        parts.append(f"backend ({before.backend}, now {after.backend})")
+    if before.weights_sha256 != after.weights_sha256:
+        parts.append("files")
+    if before.dtype != after.dtype:
+        parts.append(f"number format ({before.dtype}, now {after.dtype})")
+    for what, old, new in (
+        ("settings", before.processor, after.processor),
+        ("libraries", before.libraries, after.libraries),
+    ):
+        if names := [name for name in {**old, **new} if old.get(name) != new.get(name)]:
+            parts.append(f"{what} ({', '.join(names)})")
+    return ", ".join(parts)
+
+
+class _ReadScores:
+    """A metric without a number: it keeps the scores of each case, which files have with four digits alone."""
+
+    def __init__(self) -> None:
+        self.scores: list[Floats | None] = []
+
+    def __call__(self, predictions: Any) -> tuple[Estimate, ...]:
+        self.scores.append(getattr(predictions, "scores", None))
+        return ()
+
+
+def _answer(
+    spec: ModelSpec, splits: Sequence[Any], arguments: Mapping[str, Any], settings: RunSettings
+) -> dict[Key, Answers]:
+    """Evaluate a model, and return its cases by what the same case of another model has in common."""
+    found: dict[Key, Answers] = {}
+    for split in splits:
+        reader = _ReadScores()
+        run = evaluate(str(spec), split, metrics=[reader], **arguments, **settings)
+        records = read_run(run.folder).records
+        scores = dict(zip([(record.case, record.protocol) for record in records], reader.scores, strict=True))
+        cases = [CaseRun(case.record, case.folder) for case in load([run.folder]).cases]
+        answers = [Answers(case, case.evidence, scores[case.record.case, case.record.protocol]) for case in cases]
+        found |= {item.key: item for item in answers}
+    return found
+
+
+@contextmanager
+def _store_for(spec: ModelSpec, original: ModelSpec, store: Path | str, folder: Path) -> Iterator[Path]:
+    """Yield the store of a variant: one without answers if its specification is the original's."""
+    if str(spec) != str(original):
+        yield Path(store)
+        return
+    fresh = folder / "fresh"
+    for name in CACHES:
+        if (Path(store) / name).is_dir():
+            shutil.copytree(Path(store) / name, fresh / name)
+    yield fresh
+    shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _variant_row(item: CompressedCase) -> dict[str, object]:
+    """Return the row of a case and variant in `Compression.variants`."""
+    flips, floor = item.flips, item.floor
+    number = item.primary.comparison if item.primary else None
+    return {
+        "case": item.key[0],
+        "protocol": item.key[1],
+        "variant": item.variant.name,
+        "verdict": item.verdict,
+        "bytes": item.variant.size or None,
+        "smaller": item.smaller,
+        "metric": number.metric.name if number else "",
+        "before": number.before if number else None,
+        "after": number.after if number else None,
+        "change": number.delta if number else None,
+        "change_low": number.ci.low if number and number.ci else None,
+        "change_high": number.ci.high if number and number.ci else None,
+        "p": item.primary.adjusted if item.primary else None,
+        "excluded_loss": item.primary.limit if item.primary else None,
+        "n": flips.n,
+        "flips": flips.changed,
+        "flip_rate": flips.rate,
+        "flip_rate_low": flips.ci.low,
+        "flip_rate_high": flips.ci.high,
+        "lost": floor.lost,
+        "gained": floor.gained,
+        "errors": item.errors,
+        "noise_floor": floor.detectable,
+        "noise_floor_low": floor.detectable_ci.low,
+        "noise_floor_high": floor.detectable_ci.high,
+        "excludable_loss": floor.excludable,
+        "score_change": item.scores.largest if item.scores else None,
+        "top1_margin": item.scores.margin if item.scores else None,
+    }
