@@ -7,6 +7,7 @@ import pytest
 
 import eyechart
 from eyechart.cli import main
+from eyechart.protocol.registry import get_protocol, list_protocols
 from eyechart.reports.explanation import explain
 from eyechart.reports.runs import CaseRun, load
 
@@ -64,11 +65,15 @@ def test_a_wrong_name_is_answered_with_what_there_is(
     assert words in capsys.readouterr().err
 
 
+def test_every_protocol_says_which_steps_decide_its_numbers() -> None:
+    assert [name for name in list_protocols() if not get_protocol(name).steps] == []
+
+
 @pytest.mark.deep
 @pytest.mark.parametrize(
     ("protocol", "split", "words"),
     [
-        ("closed_world", "toybox/sample-cutouts", "parses: eyechart/parsers/json_answers.py"),
+        ("closed_world", "toybox/sample-cutouts", "parser: eyechart/parsers/json_answers.py"),
         ("existence", "oodbench/sample-coco", "Does this image contain a {category}? (yes or no)"),
         ("species", "realbirdid/sample-drawn", "The answer is compared at the level of the genus."),
     ],

@@ -120,6 +120,8 @@ class Protocol(ABC, Generic[P]):
     `benchmarks` are the names of the benchmarks that it is for: a test function makes a case for each split of these
     unless it names others, and `eyechart.evaluate` chooses it for them. "*" stands for every benchmark that is not
     packaged. `metrics` are computed for every case; the first one is the primary one, which a sequential test is about.
+    `steps` are the functions that make the requests, read the responses and decide what is correct, in this order:
+    `eyechart explain` says where their code is.
     `prompts` are the names of the packaged prompts that it asks, for documents.
     `prompt_kinds` are the kinds of question that the prompts of a case ask, in the order of its variant; () where
     all prompts ask the same. `example` is the case of packaged data that documents show.
@@ -141,6 +143,7 @@ class Protocol(ABC, Generic[P]):
     source: ClassVar[str] = ""
     benchmarks: ClassVar[tuple[str, ...]] = ()
     metrics: "ClassVar[tuple[Metric[Any], ...]]" = ()
+    steps: ClassVar[tuple[Callable[..., object], ...]] = ()
     prompts: ClassVar[tuple[str, ...]] = ()
     prompt_kinds: ClassVar[tuple[str, ...]] = ()
     example: ClassVar[Example | None] = None

@@ -1,10 +1,12 @@
 """Explain one number of a run: from the question and the responses to the value, its interval and the code."""
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from textwrap import fill, indent
+from types import FunctionType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 from eyechart.errors import ReportError
 from eyechart.messages.plurals import count_of
 from eyechart.messages.suggestions import did_you_mean
+from eyechart.protocol.base import Protocol
 from eyechart.protocol.imported import recorded_protocol
 from eyechart.reports.page.prompt_texts import prompt_texts
 from eyechart.reports.page.samples import RIGHT, WRONG, class_namer, read_samples
@@ -29,6 +32,7 @@ from eyechart.results.glossary import (
 )
 from eyechart.results.records import WHOLE, Metric, full_name
 from eyechart.statistics.clusters import clustered_wilson
+from eyechart.statistics.intervals import wilson
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -202,7 +206,8 @@ def _describe_question(case: CaseRun) -> Iterator[str]:
 def _describe_answers(case: CaseRun) -> Iterator[str]:
     counts, usage = case.record.outcomes, case.record.usage
     if usage is not None:
-        yield f"{count_of(usage.requests, 'request')}, {usage.answer_tokens:,} answer tokens."
+        limit = f", at most {usage.max_tokens:,} for an answer" if usage.max_tokens else ""
+        yield f"{count_of(usage.requests, 'request')}, {usage.answer_tokens:,} answer tokens{limit}."
     named = {name: getattr(counts, name) for name in counts.__struct_fields__}
     yield ", ".join(f"{number:,} {name}" for name, number in named.items() if number) + "."
 
@@ -277,16 +282,25 @@ def _show_samples(case: CaseRun, metric: Metric, count: int) -> Iterator[str]:
 def _list_code(case: CaseRun, metric: Metric) -> Iterator[str]:
     """Yield the files of the protocol, its parsers, its metrics and the interval, in the order in which they run."""
     protocol = recorded_protocol(case.record.protocol)
-    yield f"asks, reads responses: {_location(type(protocol))}"
+    yield f"protocol: {_location(type(protocol))}"
+    for step in protocol.steps:
+        yield f"step: {_location(step)}"
     for part in filter(None, case.option("parser_version").split(", ")):
         spec = find_spec(f"eyechart.parsers.{part.split(' ')[0]}")
         if spec is not None and spec.origin:
-            yield f"parses: {_shown(spec.origin)}"
-    for function in dict.fromkeys(protocol.metrics):
-        yield f"computes metrics: {_location(function)}"
+            yield f"parser: {_shown(spec.origin)}"
+    for function in _functions_of(protocol, metric):
+        yield f"metric: {_location(function)}"
     if is_counted(metric.ci_method):
-        yield f"computes the value: {_location(Estimate.proportion)}"
-        yield f"computes the interval: {_location(clustered_wilson)}"
+        for function in (Estimate.proportion, clustered_wilson, wilson):
+            yield f"value and interval: {_location(function)}"
+
+
+def _functions_of(protocol: Protocol[Any], metric: Metric) -> Sequence[Callable[..., object]]:
+    """Return the functions of a protocol that write the name of a metric; all of them if none does."""
+    functions = [*dict.fromkeys(protocol.metrics)]
+    named = [one for one in functions if isinstance(one, FunctionType) and metric.name in one.__code__.co_consts]
+    return named or functions
 
 
 def _location(target: Callable[..., object]) -> str:

@@ -25,7 +25,7 @@ from eyechart.data.index.file_index import MULTILABEL
 from eyechart.results.estimates import Estimate, score_estimates
 from eyechart.results.evidence import RESAMPLES
 from eyechart.results.records import LABELLED, WHOLE
-from eyechart.statistics.accuracy import correct_under_both
+from eyechart.statistics.accuracy import correct_under_both, correctness
 from eyechart.statistics.average_precision import mean_average_precision as mean_precision
 from eyechart.statistics.average_precision import mean_average_precision_bootstrap
 from eyechart.statistics.bootstrap_samples import BootstrapSamples
@@ -39,6 +39,7 @@ from eyechart.statistics.calibration import (
 )
 from eyechart.statistics.categories import SINGLE_LABEL
 from eyechart.statistics.clusters import effective_sample_size
+from eyechart.statistics.equivalence import expand_labels
 from eyechart.statistics.intervals import Interval, effective_wilson, stratified_interval, t_interval
 from eyechart.statistics.proper_scores import log_scores
 from eyechart.statistics.recall import mean_per_class_recall as mean_recall
@@ -49,6 +50,7 @@ from eyechart.statistics.thresholds import accuracy_coverage_area as coverage_au
 from eyechart.statistics.thresholds import accuracy_coverage_area_interval
 
 Floats = NDArray[np.floating[Any]]
+CORRECTNESS = (ScoredLabels.score, correctness, expand_labels)  # the steps that decide which answers are correct
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from eyechart.classification.answers.image_batches import (
 )
 from eyechart.classification.answers.out_of_prompt import match_exactly, out_of_prompt_kinds
 from eyechart.classification.metrics.class_estimates import (
+    CORRECTNESS,
     answer_log_probability,
     label_agreement,
     mean_per_class_recall,
@@ -59,6 +60,7 @@ class _ClosedWorld(ListsClasses[P]):
     replays = "closed_world"
     benchmarks = ("imagenet", "toybox", "*")
     metrics = (top1, strict_top1, mean_per_class_recall, out_of_prompt, label_agreement, answer_log_probability)
+    steps = (build_requests, split_by_image, *CORRECTNESS)
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:
         """Return the options that have no effect together with the others."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from eyechart.classification.answers.class_predictions import ClassPredictions, Targets, make_predictions
 from eyechart.classification.metrics.class_estimates import (
+    CORRECTNESS,
     label_agreement,
     mean_per_class_recall,
     proper_scores,
@@ -118,6 +119,7 @@ class KNearestNeighbours(Protocol[ClassPredictions]):
     requires = ("neighbours",)
     benchmarks = ("imagenet", "*")
     metrics = (top1, top5, mean_per_class_recall, label_agreement, proper_scores)
+    steps = CORRECTNESS
 
     def unavailable(self, context: Context) -> str:
         """Return that a split cannot be its own support, "" if it is another split."""

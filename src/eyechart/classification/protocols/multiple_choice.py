@@ -13,7 +13,13 @@ from string import ascii_uppercase
 from typing import Literal
 
 from eyechart.classification.answers.class_predictions import ClassPredictions, EpochPredictions, Targets
-from eyechart.classification.metrics.class_estimates import label_agreement, mean_per_class_recall, strict_top1, top1
+from eyechart.classification.metrics.class_estimates import (
+    CORRECTNESS,
+    label_agreement,
+    mean_per_class_recall,
+    strict_top1,
+    top1,
+)
 from eyechart.classification.protocols.distractors import Neighbours, hard_distractors
 from eyechart.classification.protocols.text_options import (
     DISTRACTORS,
@@ -232,6 +238,7 @@ class MillMCQ(Protocol[ClassPredictions]):
     options = (LETTER_PARSER, MAX_TOKENS, REDRAW)
     benchmarks = ("imagenet", "toybox", "*")
     metrics = (top1, strict_top1, mean_per_class_recall, label_agreement)
+    steps = CORRECTNESS
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:
         """Return the options that have no effect together with the others."""
@@ -328,6 +335,7 @@ class MultipleChoice(Protocol[EpochPredictions]):
     options = (SETTING, REDRAWN_EPOCHS, DISTRACTORS, TEXT_ENCODER, PROMPT, LETTER_PARSER, MAX_TOKENS)
     benchmarks = ("imagenet", "toybox", "*")
     metrics = (top1,)
+    steps = CORRECTNESS
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:
         """Return the options that have no effect together with the others."""

@@ -7,7 +7,13 @@ truncated, since their beginning may name another class.
 from eyechart.classification.answers.class_mapping import map_to_classes
 from eyechart.classification.answers.class_predictions import ClassPredictions
 from eyechart.classification.answers.image_batches import build_requests, split_by_image
-from eyechart.classification.metrics.class_estimates import label_agreement, mean_per_class_recall, strict_top1, top1
+from eyechart.classification.metrics.class_estimates import (
+    CORRECTNESS,
+    label_agreement,
+    mean_per_class_recall,
+    strict_top1,
+    top1,
+)
 from eyechart.classification.protocols.text_options import MAPPED, REQUEST_OPTIONS, is_valid, unused_options
 from eyechart.classification.text_answers import AnswerCollector
 from eyechart.parsers import json_answers
@@ -33,6 +39,7 @@ class OpenWorld(Protocol[ClassPredictions]):
     options = (*REQUEST_OPTIONS, *MAPPED)
     benchmarks = ("imagenet", "toybox", "*")
     metrics = (top1, strict_top1, mean_per_class_recall, label_agreement)
+    steps = (build_requests, split_by_image, *CORRECTNESS)
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:
         """Return the options that have no effect together with the others."""

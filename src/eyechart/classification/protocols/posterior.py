@@ -11,6 +11,7 @@ from eyechart.classification.answers.image_batches import (
     request_parts,
 )
 from eyechart.classification.metrics.class_estimates import (
+    CORRECTNESS,
     confidence,
     label_agreement,
     mean_per_class_recall,
@@ -42,6 +43,7 @@ class Posterior(ListsClasses[ClassPredictions]):
     options = (PROMPT,)
     benchmarks = ("imagenet", "toybox", "*")
     metrics = (top1, top5, mean_per_class_recall, confidence, label_agreement, proper_scores)
+    steps = CORRECTNESS
 
     def unavailable(self, context: Context) -> str:
         """Return why the model has no log-probabilities, "" if it has them."""

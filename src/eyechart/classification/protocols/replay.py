@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from eyechart.classification.answers.class_predictions import NO_SCORES, ClassPredictions, Targets
 from eyechart.classification.best_classes import BestClasses
 from eyechart.classification.metrics.class_estimates import (
+    CORRECTNESS,
     label_agreement,
     mean_per_class_recall,
     proper_scores,
@@ -126,6 +127,7 @@ class ReplayedAnswers(Protocol[ClassPredictions]):
     requires = ("answers",)
     benchmarks = ("imagenet", "*")
     metrics = (top1, top5, mean_per_class_recall, label_agreement, proper_scores)
+    steps = CORRECTNESS
 
     def predict(self, context: Context) -> ClassPredictions:
         """Read the file of answers."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from eyechart.classification.answers.class_predictions import ClassPredictions, Targets, make_predictions
 from eyechart.classification.metrics.class_estimates import (
+    CORRECTNESS,
     confidence,
     label_agreement,
     mean_average_precision,
@@ -202,6 +203,7 @@ class Supervised(Protocol[ClassPredictions]):
     requires = ("classifier",)
     benchmarks = ("imagenet", "*")
     metrics = (top1, top5, mean_per_class_recall, mean_average_precision, confidence, label_agreement, proper_scores)
+    steps = CORRECTNESS
 
     def predict(self, context: Context) -> ClassPredictions:
         """Classify every image."""

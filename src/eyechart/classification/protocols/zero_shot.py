@@ -11,6 +11,7 @@ from pathlib import Path
 
 from eyechart.classification.answers.class_predictions import ClassPredictions, Targets, make_predictions
 from eyechart.classification.metrics.class_estimates import (
+    CORRECTNESS,
     label_agreement,
     mean_average_precision,
     mean_per_class_recall,
@@ -45,6 +46,7 @@ class ZeroShot(Protocol[ClassPredictions]):
     requires = ("encoder",)
     benchmarks = ("imagenet", "toybox", "*")
     metrics = (top1, top5, mean_per_class_recall, mean_average_precision, label_agreement, proper_scores)
+    steps = CORRECTNESS
 
     def predict(self, context: Context) -> ClassPredictions:
         """Predict the class of every image by cosine similarity."""

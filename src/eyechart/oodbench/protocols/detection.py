@@ -140,6 +140,7 @@ class Detection(Protocol[DetectionPredictions]):
     options = (DETECTOR_TEMPLATES, THRESHOLD)
     benchmarks = ("oodbench",)
     metrics = (flagged_shares, detection_scores)
+    steps = (run_detector, flag_failures)
 
     def predict(self, context: Context) -> DetectionPredictions:
         """Compute the logits of every image and category, and flag the failures."""

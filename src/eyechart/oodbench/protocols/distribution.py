@@ -134,6 +134,7 @@ class Distribution(Protocol[DistributionPredictions]):
     options = (*DIVIDED, REFERENCE)
     benchmarks = ("oodbench",)
     metrics = (distribution_distance,)
+    steps = (mmd_equivalence,)
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:  # noqa: ARG002
         """Return the options that have no effect because the division is read from a file."""

@@ -49,6 +49,7 @@ class Existence(Protocol[ExistencePredictions]):
     options = EXISTENCE
     benchmarks = ("oodbench",)
     metrics = (yes_no_measures, answer_shares, degradation)
+    steps = (load_division, ask_queries, parse_yes_no)
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:
         """Return the options that have no effect because the division, or the answers, are read from a file."""

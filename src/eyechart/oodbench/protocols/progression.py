@@ -123,6 +123,7 @@ class Progression(Protocol[ProgressionPredictions]):
     options = (*DIVIDED, YES_NO_PARSER, MAX_TOKENS)
     benchmarks = ("oodbench",)
     metrics = (stage_accuracies,)
+    steps = (load_division, ask_queries, parse_count)
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:  # noqa: ARG002
         """Return the options that have no effect because the division is read from a file."""

@@ -61,6 +61,7 @@ class Abstention(Protocol[AbstentionPredictions]):
     options = (PROMPT_SET, PROMPTS_PER_LEVEL, ABSTENTION_IMAGES, EXTRACTION, MAX_TOKENS)
     benchmarks = ("realbirdid",)
     metrics = (abstention_rates, prompt_effects, abstention_reasons)
+    steps = (image_requests, extract_choices, answerability)
 
     def prompt_slots(self, text: str, variant: Mapping[str, str], dataset: Dataset | None) -> dict[str, str]:  # noqa: ARG002
         """Return the list of reasons."""

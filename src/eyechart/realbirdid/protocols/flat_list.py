@@ -159,6 +159,7 @@ class FlatList(Protocol[FlatListPredictions]):
     options = (SPECIES_NAMES, PROMPT)
     benchmarks = ("realbirdid",)
     metrics = (flat_list_accuracies, flat_list_scores)
+    steps = (score_names,)
 
     def unavailable(self, context: Context) -> str:
         """Return why the model has no log-probabilities."""

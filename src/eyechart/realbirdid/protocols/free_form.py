@@ -187,6 +187,7 @@ class FreeForm(Protocol[FreeFormPredictions]):
     options = (PROMPT, EXTRACTION, MAX_TOKENS)
     benchmarks = ("realbirdid",)
     metrics = (free_form_accuracies,)
+    steps = (image_requests, extract_choices, answerability)
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:  # noqa: ARG002
         """Return the options that say how a model is asked, which a file is not."""

@@ -79,6 +79,7 @@ class Species(Protocol[SpeciesPredictions]):
         range_changes,
         species_scores,
     )
+    steps = (score_names, summarise)
 
     def expand_grid(self, requested: RequestedValues, capabilities: Collection[str] = ()) -> Iterator[OptionValues]:
         """Yield every combination of the requested values; `probability` is for models with log-probabilities."""

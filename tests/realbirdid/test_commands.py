@@ -1,4 +1,4 @@
-"""Birds as typed: an export and its pictures become a split, and leaked ones are found in another collection."""
+"""The commands of birds: an export and its pictures become a split, and leaked ones are found in another collection."""
 
 import csv
 from pathlib import Path
