@@ -36,9 +36,9 @@ from eyechart.statistics.intervals import wilson
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-NAME_WIDTH, WIDTH = 10, 110
-PROMPT_LINES = 12  # of a prompt; the rest is counted
-RESPONSE = 160  # characters of a response
+_NAME_WIDTH, _WIDTH = 10, 110
+_PROMPT_LINES = 12  # of a prompt; the rest is counted
+_RESPONSE_LENGTH = 160  # characters of a response
 
 
 def find_case(runs: Runs, name: str, protocol: str = "") -> CaseRun:
@@ -144,15 +144,20 @@ def _wrapped(name: str, text: str) -> list[str]:
     """Return a text in lines beside the name of its section; a text of several lines is not wrapped."""
     if not text:
         return []
-    margin = " " * NAME_WIDTH
+    margin = " " * _NAME_WIDTH
     lines = (
         indent(text, margin)
         if "\n" in text
         else fill(
-            text, WIDTH, initial_indent=margin, subsequent_indent=margin, break_long_words=False, break_on_hyphens=False
+            text,
+            _WIDTH,
+            initial_indent=margin,
+            subsequent_indent=margin,
+            break_long_words=False,
+            break_on_hyphens=False,
         )
     )
-    return (name.ljust(NAME_WIDTH) + lines[NAME_WIDTH:]).splitlines()
+    return (name.ljust(_NAME_WIDTH) + lines[_NAME_WIDTH:]).splitlines()
 
 
 def _value_text(metric: Metric) -> str:
@@ -195,9 +200,9 @@ def _describe_question(case: CaseRun) -> Iterator[str]:
     for prompt in prompt_texts(case, None):
         about = f", for {prompt['asks']}" if prompt["asks"] and prompt["asks"] != prompt["name"] else ""
         lines = prompt["text"].splitlines()
-        more = len(lines) - PROMPT_LINES
-        lines = lines[:PROMPT_LINES] + ([f"… and {count_of(more, 'more line')}"] if more > 0 else [])
-        quoted = (fill(line, WIDTH - NAME_WIDTH, initial_indent="| ", subsequent_indent="| ") for line in lines)
+        more = len(lines) - _PROMPT_LINES
+        lines = lines[:_PROMPT_LINES] + ([f"… and {count_of(more, 'more line')}"] if more > 0 else [])
+        quoted = (fill(line, _WIDTH - _NAME_WIDTH, initial_indent="| ", subsequent_indent="| ") for line in lines)
         yield "\n".join([f"The prompt {prompt['name']}{about}:", *quoted])
     if (file := case.record.data.class_names) is not None:
         yield f"{count_of(len(case.class_names), 'class name')}: {case.folder / file.path}"
@@ -267,7 +272,7 @@ def _show_samples(case: CaseRun, metric: Metric, count: int) -> Iterator[str]:
     for title, code in (("correct", RIGHT), ("wrong", WRONG)):
         for row in np.flatnonzero(of_set.outcomes == code)[:count]:
             key, question = table.items[row]
-            response = one_line(table.raw[row])[:RESPONSE]
+            response = one_line(table.raw[row])[:_RESPONSE_LENGTH]
             parts = (
                 f"{title}: {key}" + (f" ({question})" if question else ""),
                 f"response {response!r}" if response else "",
