@@ -5,7 +5,7 @@ Every function gives the plain interval or test where each sample is a unit of i
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln, stdtrit
+from scipy.special import gammaln, stdtrit, xlogy
 
 from eyechart.statistics._checks import check_integers, check_length, check_outcomes, require
 from eyechart.statistics.intervals import Interval, effective_wilson, stratified_interval, wilson
@@ -279,18 +279,19 @@ def clustered_mcnemar(before: ArrayLike, after: ArrayLike, clusters: ArrayLike) 
     return plain._replace(p=sign_flip_p(sums))
 
 
-def sign_flip_p(changes: ArrayLike) -> float:
+def sign_flip_p(changes: ArrayLike, negative: float = 0.5) -> float:
     """Test the sum of the changes of clusters exactly, by all signs.
 
     Args:
         changes: (c,) whole numbers, after minus before of each cluster.
+        negative: In [0, 1], the probability of a negative sign; it is 1/2 where before and after are exchangeable.
 
     Returns:
-        The two-sided p-value, the chance that randomly signed changes have a sum at least as far from 0 as observed; 1
-        where no cluster changed.
+        The two-sided p-value, twice the chance that randomly signed changes have a sum at least as far on the observed
+        side, at most 1; with equal signs, the chance of a sum as far from 0. It is 1 where no cluster changed.
 
     Raises:
-        ValueError: If a change is no whole number.
+        ValueError: If a change is no whole number, or the probability is out of range.
 
     Source: as `clustered_mcnemar`.
 
@@ -298,32 +299,34 @@ def sign_flip_p(changes: ArrayLike) -> float:
     (0.25, 0.21875)
     """
     whole = check_integers("sign_flip_p", "changes", changes, ndim=1, least=_ANY)
-    return _sign_flips(whole[whole != 0])
+    require(0 <= negative <= 1, "sign_flip_p", "negative", "in [0, 1]", negative)
+    return _sign_flips(whole[whole != 0], negative)
 
 
-def _sign_flips(changes: Ints) -> float:
-    """Return the probability that randomly signed changes have a sum at least as large in size as observed."""
+def _sign_flips(changes: Ints, negative: float) -> float:
+    """Return the probability that randomly signed changes have a sum as extreme as observed, two-sided."""
     sizes, counts = np.unique(np.abs(changes), return_counts=True)
-    if len(sizes) <= 1:
+    if len(sizes) <= 1 and negative == 0.5:
         return float(mcnemar_p([int((changes < 0).sum())], [int((changes > 0).sum())])[0])
     chances: Floats = np.ones(1)  # of sums from `first` on, of those whose sign is +
     first = 0
     for size, count in zip(sizes.tolist(), counts.tolist(), strict=True):
-        binomial = _binomial(count)
+        binomial = _binomial(count, 1 - negative)
         likely = np.flatnonzero(binomial > _LEAST)
         spaced = np.zeros(size * (likely[-1] - likely[0]) + 1)
         spaced[::size] = binomial[likely[0] : likely[-1] + 1]
         chances = np.convolve(chances, spaced).astype(np.float64)
         first += size * int(likely[0])
-    away = np.abs(2 * (first + np.arange(len(chances))) - int(np.abs(changes).sum()))
-    return float(min(1.0, chances[away >= abs(int(changes.sum()))].sum()))
+    sums = 2 * (first + np.arange(len(chances))) - int(np.abs(changes).sum())
+    observed = int(changes.sum())
+    return float(min(1.0, 2 * min(chances[sums <= observed].sum(), chances[sums >= observed].sum())))
 
 
-def _binomial(n: int) -> Floats:
-    """Return the probabilities of 0 to n heads in n fair coin tosses."""
+def _binomial(n: int, positive: float) -> Floats:
+    """Return the probabilities of 0 to n heads in n coin tosses."""
     heads = np.arange(n + 1)
-    logs = gammaln(n + 1) - gammaln(heads + 1) - gammaln(n - heads + 1) - n * np.log(2)
-    return np.asarray(np.exp(logs), np.float64)
+    logs = gammaln(n + 1) - gammaln(heads + 1) - gammaln(n - heads + 1)
+    return np.asarray(np.exp(logs + xlogy(heads, positive) + xlogy(n - heads, 1 - positive)), np.float64)
 
 
 def _spread(apart: Floats) -> tuple[float, float]:

@@ -42,6 +42,7 @@ MCNEMAR, SIGN_FLIPS = "exact McNemar", "exact sign flips of clusters"  # how pro
 BOOTSTRAP = "paired bootstrap"
 SIGNED_SCORES = "sign flips of scores"
 BETTING = "betting e-process"  # a sequential test
+AGAINST_REST = "slice against the rest"  # permutations of samples, and signs of the slice's changed ones
 FAMILIES = PRIMARY, OTHER, SCORES = "primary metrics", "other metrics", "proper scores"  # each at the whole level
 SLICES = "slices"  # parts of the samples of primary metrics; the false discovery rate is controlled
 MAX_LISTED = 10

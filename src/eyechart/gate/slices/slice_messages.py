@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from eyechart.gate.comparison.compare_metrics import MetricComparison
 from eyechart.gate.slices.slice_tests import SliceChanges
 from eyechart.gate.verdicts.decide import REGRESSION, Verdict
 from eyechart.gate.verdicts.value_texts import format_points
@@ -56,9 +57,26 @@ def _largest_losses(slices: Iterable[SliceChanges]) -> Iterator[str]:
 
 
 def describe_slice(verdict: Verdict) -> str:
-    """Return the change of a slice: its value, the loss or gain in points, its samples, and the adjusted p-value."""
+    """Return the change of a slice in points and in samples, that of the rest, and the adjusted p-value.
+
+    The samples are counted for metrics of which more is better, where an outcome of 1 is a right answer.
+    """
     comparison = verdict.comparison
     change = "lost" if comparison.loss > 0 else "gained"
-    samples = describe_n(comparison.n, comparison.n_clusters)
-    p_value = format_p_value(verdict.adjusted)
-    return f"{comparison.metric.subset} {change} {format_points(abs(comparison.loss))} ({samples}, {p_value} adjusted)"
+    parts = [describe_n(comparison.n, comparison.n_clusters)]
+    if comparison.metric.direction > 0:
+        right = round(comparison.before * comparison.n), round(comparison.after * comparison.n)
+        parts.append(f"{right[0]:,} right before, {right[1]:,} now")
+    parts += [_describe_rest(comparison), f"{format_p_value(verdict.adjusted)} adjusted"]
+    return f"{comparison.metric.subset} {change} {format_points(abs(comparison.loss))} ({', '.join(parts)})"
+
+
+def _describe_rest(comparison: MetricComparison) -> str:
+    """Return how the samples outside of a slice changed."""
+    whole = comparison.whole
+    assert whole is not None
+    lost, gained = whole.n_lost - comparison.n_lost, whole.gained - comparison.gained
+    if lost == gained:
+        return f"all others {'as many' if lost else 'unchanged'}"
+    loss = (lost - gained) / (whole.n - comparison.n) * whole.metric.direction
+    return f"the others {'lost' if loss > 0 else 'gained'} {format_points(abs(loss))}"

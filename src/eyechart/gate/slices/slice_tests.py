@@ -1,14 +1,14 @@
 """Compare the slices of a case with the baseline, with control of the false discovery rate.
 
 A slice is the samples with one value of a variable, such as `class=dog`. Slices are about the first proportion of a
-case: its primary metric, unless that is another kind of number, such as an information gain. The test of a slice is
-the test of the metric: the exact sign flips of its clusters. All slices of a session are one family: under no change,
-the probability of any significant slice is at most alpha.
+case: its primary metric, unless that is another kind of number, such as an information gain. The question of a slice is
+whether it changed more than the rest of the samples: a loss of the whole metric is in the metric's own test, and names
+no slice. All slices of a session are one family: if none differs from its rest, the probability of any significant
+slice is at most alpha.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import nan
 from pathlib import Path
 
@@ -16,17 +16,17 @@ import msgspec
 import numpy as np
 
 from eyechart.data.dataset.dataset import SliceVariable
-from eyechart.gate.comparison.compare_metrics import MCNEMAR, SIGN_FLIPS, SLICES, MetricComparison
+from eyechart.gate.comparison.compare_metrics import AGAINST_REST, SLICES, MetricComparison
 from eyechart.gate.verdicts.decide import Rule, Verdict, decide_metric
 from eyechart.results.evidence import Evidence, Floats, Ints
 from eyechart.results.headlines import ANSWERED
 from eyechart.results.slice_files import read_slices
-from eyechart.statistics.clusters import design_effect_of_changes, sign_flip_p
+from eyechart.statistics.clusters import design_effect_of_changes
 from eyechart.statistics.false_discovery import discrete_benjamini_hochberg
 from eyechart.statistics.intervals import Interval
 from eyechart.statistics.noninferiority import loss_upper_limit
 from eyechart.statistics.paired import change_interval_from_counts
-from eyechart.statistics.significance import mcnemar_p
+from eyechart.statistics.slice_contrasts import slice_contrasts
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,8 @@ class SliceChanges:
 
     `whole` is the comparison over all samples. `lost_rows` (l,) are the samples that became wrong, and `lost_slices`
     (l,) their slices. `cluster_slices` (c,) is the slice of each cluster whose samples changed by a sum other than 0,
-    ascending, and `cluster_changes` (c,) the sum.
+    ascending, and `cluster_changes` (c,) the sum. `p` (s,) are the p-values of each slice against the rest, and `least`
+    (s,) the smallest ones that the numbers of changed clusters allow.
     """
 
     variable: str
@@ -51,6 +52,8 @@ class SliceChanges:
     lost_slices: Ints
     cluster_slices: Ints
     cluster_changes: Ints
+    p: Floats
+    least: Floats
 
     @classmethod
     def count(
@@ -64,7 +67,10 @@ class SliceChanges:
         """Count samples with outcomes 1, 0 and NaN before and after (n,), which are in clusters (n,)."""
         size = len(variable.values)
         units = np.arange(len(before)) if clusters is None else clusters
-        counted = ~np.isnan(before) & ~np.isnan(after) & (variable.codes >= 0)
+        scored = ~np.isnan(before) & ~np.isnan(after)
+        change = np.rint(after[scored] - before[scored]).astype(np.int64)
+        p, least = slice_contrasts(variable.codes[scored], change, size, units[scored])
+        counted = scored & (variable.codes >= 0)
         code, old, new = variable.codes[counted], before[counted], after[counted]
         width = int(units.max(initial=0)) + 1
         pairs, of_pair = np.unique(code * width + units[counted], return_inverse=True)
@@ -84,33 +90,14 @@ class SliceChanges:
             code[new < old],
             (pairs // width)[sums != 0],
             sums[sums != 0],
+            p,
+            least,
         )
 
     @property
     def indices(self) -> Ints:
         """The indices of the slices that have some of the samples of the whole, but not all."""
         return np.flatnonzero((self.n > 0) & (self.n < self.whole.n))
-
-    @cached_property
-    def changed_clusters(self) -> Ints:
-        """The number of clusters that changed (s,)."""
-        return np.bincount(self.cluster_slices, minlength=len(self.n))
-
-    @cached_property
-    def p(self) -> Floats:
-        """The two-sided p-values (s,) of `clustered_mcnemar`."""
-        worse, better = (
-            np.bincount(self.cluster_slices[sign * self.cluster_changes > 0], minlength=len(self.n)) for sign in (-1, 1)
-        )
-        p = mcnemar_p(worse, better)
-        for index in np.unique(self.cluster_slices[np.abs(self.cluster_changes) > 1]).tolist():
-            p[index] = sign_flip_p(self.changes_of(index))
-        return p
-
-    @cached_property
-    def least(self) -> Floats:
-        """The smallest p-values (s,) that the numbers of changed clusters allow."""
-        return np.asarray(np.minimum(1.0, np.exp2(1.0 - self.changed_clusters)), np.float64)
 
     def changes_of(self, index: int) -> Ints:
         """Return the sums of the changed clusters of a slice."""
@@ -151,7 +138,7 @@ class SliceChanges:
             delta=after - before,
             ci=self.interval(index),
             p=float(self.p[index]),
-            method=MCNEMAR if self.n[index] == self.n_clusters[index] else SIGN_FLIPS,
+            method=AGAINST_REST,
             gained=int(self.gained[index]),
             lost=tuple(self.lost_rows[self.lost_slices == index].tolist()),
             family=SLICES,
@@ -218,7 +205,7 @@ def count_untestable(slices: Iterable[SliceChanges], alpha: float) -> int:
 
 
 def decide_slices(slices: Sequence[SliceChanges], rule: Rule, *, every: bool = False) -> list[Verdict]:
-    """Return the verdicts on the slices of a session that changed significantly, with the false discovery rate alpha.
+    """Return the verdicts on slices that changed significantly more than the rest, with the false discovery rate alpha.
 
     With `every`, or if the policy has a rule on slices, there is a verdict on every slice; most are inconclusive. A
     slice has the margin of a rule that names it, and otherwise none.
