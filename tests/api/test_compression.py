@@ -4,6 +4,7 @@ import csv
 import io
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from time import sleep
 from types import SimpleNamespace
 from typing import Any
 
@@ -37,8 +38,10 @@ class Colours(Classifier):
 
     batch_size = 64
 
-    def __init__(self, spec: ModelSpec, moved: float = 0.0, *, unsteady: bool = False, **_: object) -> None:
-        self.spec, self.loads, self.moved, self.unsteady = spec, 0, moved, unsteady
+    def __init__(
+        self, spec: ModelSpec, moved: float = 0.0, wait: float = 0.0, *, unsteady: bool = False, **_: object
+    ) -> None:
+        self.spec, self.loads, self.moved, self.wait, self.unsteady = spec, 0, moved, wait, unsteady
 
     @property
     def weight_files(self) -> tuple[Path, ...]:
@@ -61,6 +64,7 @@ class Colours(Classifier):
 
     def classify(self, images: Sequence[Any]) -> Floats:
         CALLS["evaluations"] += 1
+        sleep(self.wait)
         logits = np.stack(images)[:, [2, 0]]
         if self.unsteady and CALLS["evaluations"] % 2 == 0:
             logits[0] = logits[0][::-1]
@@ -108,7 +112,7 @@ def answers(tmp_path: Path) -> Callable[..., str]:
 def compress(tmp_path: Path) -> Compress:
     def run(*arguments: Any, **options: Any) -> eyechart.Compression:
         return eyechart.compress(
-            *arguments, **{"store": tmp_path / "store", "offline": True, "progress": False, **options}
+            *arguments, **{"store": tmp_path / "store", "offline": True, "progress": False, "speed": False, **options}
         )
 
     return run
@@ -120,7 +124,7 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
     monkeypatch.chdir(tmp_path)
 
     def call(*arguments: object, code: int = 0) -> SimpleNamespace:
-        status = main(["compress", *arguments, "--offline"])
+        status = main(["compress", *arguments, "--offline", "--no-speed"])
         captured = capsys.readouterr()
         assert status == code, captured.err
         return SimpleNamespace(out=captured.out, err=captured.err)
@@ -259,6 +263,20 @@ def test_the_command_prints_a_row_for_the_original_and_each_variant(run: Run, tm
     assert [row[0] for row in rows[1:]] == ["original", "four", "bf16"]
     assert rows[2][-1] == "equal"
     assert not (tmp_path / "reports").exists()  # it keeps no run, and `latest` stays as it is
+
+
+def test_the_speed_is_beside_the_original_and_a_slower_variant_is_not_called_faster(
+    compress: Compress, root: Path
+) -> None:
+    variants = {"slow": f"{MODULE}:Colours[moved=0.00002,wait=0.02]"}
+    spec = f"{MODULE}:Colours[wait=0.002]"
+    result = compress(spec, "pets/test", variants, data_root=str(root), protocol="supervised", speed=True)
+    (row,) = (row for _, row in result.variants.iterrows())
+    assert row["faster_low"] <= row["faster"] <= row["faster_high"] < 1
+    assert row["images_per_second"] < 16 / 0.02
+    table = repr(result)
+    assert "Speed with " in table
+    assert "Smaller, faster" not in table
 
 
 def test_splits_have_a_table_each_and_are_decided_together(run: Run, answers: Callable[..., str], root: Path) -> None:

@@ -12,12 +12,14 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from eyechart.api.evaluation import evaluate
+from eyechart.api.evaluation import evaluate, open_data
 from eyechart.api.run_settings import RunSettings, complete_settings
+from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.dataset.limits import Limit
 from eyechart.errors import ModelError, SpecError
 from eyechart.gate.session.gate_status import INCONCLUSIVE, REGRESSION
 from eyechart.gate.verdicts.decide import DEFAULT_RULE, Rule
+from eyechart.inference.engines.speed import Speed, compare_speed
 from eyechart.models.pool import ModelPool
 from eyechart.models.spec import ModelSpec, parse_alias, parse_named_spec
 from eyechart.models.types import Identity, Model
@@ -100,6 +102,7 @@ def compress(
     options: Mapping[str, object] | None = None,
     limit: Limit = None,
     seed: int = 42,
+    speed: bool = True,
     **settings: Unpack[RunSettings],
 ) -> Compression:
     """Evaluate a model and its compressed variants, and return for each whether its accuracy was kept.
@@ -118,6 +121,7 @@ def compress(
         options: As for `evaluate`.
         limit: As for `evaluate`.
         seed: As for `evaluate`.
+        speed: Whether the speed of classifiers and image encoders is measured, by 16 images of the first split.
         settings: As for `evaluate`, without `out`: runs are not kept.
 
     Returns:
@@ -148,11 +152,14 @@ def compress(
         kept: RunSettings = {**chosen, "out": Path(folder) / "runs"}
         before = _answer(spec, splits, arguments, kept)
         of_original = Variant(spec.name, sizes[spec])
+        images = open_data(splits[0], kept, limit, seed) if speed else None
         for name, other in specs.items():
             with _store_for(other, spec, chosen["store"], Path(folder)) as store:
                 after = _answer(other, splits, arguments, {**kept, "store": store})
             difference = _describe_difference(identities[spec], identities[other])
-            cases += compare_variant(of_original, before, Variant(name, sizes[other], difference), after, rule)
+            measured = _measure_speed(spec, other, images, offline=kept["offline"]) if images else None
+            variant = Variant(name, sizes[other], difference, measured)
+            cases += compare_variant(of_original, before, variant, after, rule)
     return Compression(tuple(cases), rule)
 
 
@@ -179,6 +186,17 @@ def _describe_models(
         identities[spec], sizes[spec] = model.identity, _size_of(model)
         model.close()
     return identities, sizes
+
+
+def _measure_speed(original: ModelSpec, variant: ModelSpec, images: Dataset, *, offline: bool) -> Speed | None:
+    """Return the speed of a variant beside the original, which are both in memory meanwhile."""
+    models = ModelPool(offline=offline)
+    first, second = models.create(original), models.create(variant)
+    try:
+        return compare_speed(first, second, images)
+    finally:
+        first.close()
+        second.close()
 
 
 def _size_of(model: Model) -> int:
@@ -249,7 +267,7 @@ def _store_for(spec: ModelSpec, original: ModelSpec, store: Path | str, folder: 
 
 def _variant_row(item: CompressedCase) -> dict[str, object]:
     """Return the row of a case and variant in `Compression.variants`."""
-    flips, floor = item.flips, item.floor
+    flips, floor, speed = item.flips, item.floor, item.variant.speed
     number = item.primary.comparison if item.primary else None
     return {
         "case": item.key[0],
@@ -258,6 +276,11 @@ def _variant_row(item: CompressedCase) -> dict[str, object]:
         "verdict": item.verdict,
         "bytes": item.variant.size or None,
         "smaller": item.smaller,
+        "images_per_second": speed.images_per_second if speed else None,
+        "original_images_per_second": speed.original if speed else None,
+        "faster": speed.ratio if speed else None,
+        "faster_low": speed.rounds.low if speed else None,
+        "faster_high": speed.rounds.high if speed else None,
         "metric": number.metric.name if number else "",
         "before": number.before if number else None,
         "after": number.after if number else None,

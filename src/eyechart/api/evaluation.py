@@ -115,30 +115,16 @@ def evaluate(
         ToleranceError: For more errors than `max_errors`, after the run is written.
     """
     chosen = complete_settings("evaluate", settings)
-    labels, store, out, devices = chosen["labels"] or {}, Path(chosen["store"]), Path(chosen["out"]), chosen["devices"]
-    paths = (data, chosen["data_root"], out, store)
+    paths = (data, chosen["data_root"], chosen["out"], chosen["store"])
     check_locale(Path.cwd(), *(text for text in paths if isinstance(text, str | Path)))
+    labels = chosen["labels"] or {}
     call = _describe_call(model, data, protocol=protocol, options=options, labels=labels, limit=limit, seed=seed)
-    session_settings = Settings(
-        data=chosen["data_root"],
-        out=out,
-        store=store,
-        remote=chosen["remote"],
-        limit=None if limit is None else parse_limit(str(limit)),
-        seed=seed,
-        offline=chosen["offline"],
-        devices=0 if devices == "auto" else devices,
-        ray=chosen["ray"],
-        blank=chosen["blank"] and parse_blank(chosen["blank"]),
-        max_errors=max_errors,
-        templates=chosen["templates"],
-        labels=tuple(LabelsOption(key, str(path)) for key, path in labels.items()),
-    )
+    session_settings = dataclasses.replace(_session_settings(chosen, limit, seed), max_errors=max_errors)
     subject = describe_model(model, name, identity)
     selected = _select_data(data, chosen["data_name"], chosen["class_names"], session_settings)
     session_settings = dataclasses.replace(session_settings, data=selected.root)
     cases = _plan_cases(subject, selected.split, protocol, options or {})
-    folder = RunFolder(out / run_name())
+    folder = RunFolder(session_settings.out / run_name())
     with ExitStack() as stack:
         if isinstance(subject.in_memory, InMemory):
             stack.enter_context(subject.in_memory.evaluating())
@@ -151,7 +137,35 @@ def evaluate(
             )
         )
         run_cases(session, cases, folder, metrics, call, required=bool(protocol), progress=chosen["progress"])
-    return EvaluationRun((folder.path,), store)
+    return EvaluationRun((folder.path,), session_settings.store)
+
+
+def open_data(data: Any, settings: RunSettings, limit: Limit, seed: int) -> Dataset:
+    """Return the images that `evaluate` would ask about, for complete settings."""
+    session_settings = _session_settings(settings, limit, seed)
+    selected = _select_data(data, settings["data_name"], settings["class_names"], session_settings)
+    datasets = {selected.split: selected.dataset} if selected.dataset else {}
+    with Session(dataclasses.replace(session_settings, data=selected.root), datasets=datasets) as session:
+        return session.open_split(*selected.split)
+
+
+def _session_settings(chosen: RunSettings, limit: Limit, seed: int) -> Settings:
+    """Return the settings of a session. Raises SpecError for a limit or blank that cannot be read."""
+    labels, devices = chosen["labels"] or {}, chosen["devices"]
+    return Settings(
+        data=chosen["data_root"],
+        out=Path(chosen["out"]),
+        store=Path(chosen["store"]),
+        remote=chosen["remote"],
+        limit=None if limit is None else parse_limit(str(limit)),
+        seed=seed,
+        offline=chosen["offline"],
+        devices=0 if devices == "auto" else devices,
+        ray=chosen["ray"],
+        blank=chosen["blank"] and parse_blank(chosen["blank"]),
+        templates=chosen["templates"],
+        labels=tuple(LabelsOption(key, str(path)) for key, path in labels.items()),
+    )
 
 
 def describe_model(model: Any, name: str, identity: str) -> _Subject:

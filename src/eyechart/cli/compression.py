@@ -46,6 +46,7 @@ from eyechart.commands.parameters import (
     help="Only a random sample of N images, or N/class of each class, as --eye-limit.",
 )
 @seed_option("Seed of the random sample, as --eye-seed.")
+@click.option("--speed/--no-speed", default=True, help="Measure images per second. [default: yes]")
 @data_option
 @store_option
 @offline_option
@@ -60,9 +61,9 @@ def compress(
 ) -> int:
     """Say whether compressed variants of a model kept its accuracy.
 
-    The model ORIGINAL and each variant answer every SPLIT. Size, accuracy, changed predictions and a verdict are
-    printed: equal, kept, worse or not shown. A variant with the same SPEC is computed anew, and shows how many answers
-    change without a cause. The status is 10 if a variant is worse, 13 if a loss of the margin is not excluded.
+    The model ORIGINAL and each variant answer every SPLIT. Size, speed, accuracy, changed predictions and a verdict
+    are printed: equal, kept, worse or not shown. A variant with the same SPEC is computed anew, and shows how many
+    answers change without a cause. The status is 10 if a variant is worse, 13 if a loss of the margin is not excluded.
     """
     import eyechart
 
