@@ -154,7 +154,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         for model in chosen.models
         if protocol.supports(_find_capabilities(model))
         for split in find_splits(chosen.data, chosen.offline)
-        if includes_benchmark(names, split.benchmark) and is_used_for(metafunc.config, model, split.benchmark)
+        if includes_benchmark(names, split.benchmark, split.family)
+        and is_used_for(metafunc.config, model, split.benchmark)
         for variant in protocol.expand_grid(chosen.options.get(name, {}), capabilities(model))
     ]
     if cases:

@@ -21,7 +21,7 @@ LAYERS = (  # from top to bottom
     ("benchmarks", "fixtures"),
     ("plugins",),
     ("interchange",),
-    ("classification", "oodbench", "realbirdid"),
+    ("classification", "oodbench", "questions", "realbirdid"),
     ("evaluation", "reports"),
     ("protocol", "tracking"),
     ("toybox",),

@@ -74,7 +74,8 @@ def read_table(path: str | Path, required: Sequence[str], *, optional: Sequence[
 def _csv(path: Path) -> Table:
     try:
         with open_text(path) as file:
-            header, rows, numbers = _rows(path, csv.reader(file, strict=True))
+            separator = "\t" if path.suffix == ".tsv" else ","
+            header, rows, numbers = _rows(path, csv.reader(file, strict=True, delimiter=separator))
     except OSError as error:
         raise DataError(f"{path} cannot be read ({error.strerror}): copy it again.") from error
     cells = list(zip(*rows, strict=True)) or [()] * len(header)
@@ -85,7 +86,8 @@ def _csv(path: Path) -> Table:
 def _rows(path: Path, lines: Any) -> tuple[list[str], list[list[str]], list[int]]:
     try:
         header = _header(path, next(lines, []))
-        check_separator(path, header)
+        if path.suffix != ".tsv":
+            check_separator(path, header)
         rows, numbers = [], []
         for cells in lines:
             if any(map(str.strip, cells)):  # Excel writes rows of commas at the end
@@ -140,6 +142,12 @@ def _check_width(where: str, cells: Sequence[str], header: Sequence[str]) -> Non
 
 
 def _parquet(path: Path) -> Table:
+    columns, count = read_parquet(path)
+    return Table(path, {name: [*map(_text, cells)] for name, cells in columns.items()}, range(1, count + 1), "row")
+
+
+def read_parquet(path: Path) -> tuple[dict[str, list[Any]], int]:
+    """Return the cells of a parquet file by column, in lower case, and the number of rows. Raises DataError."""
     try:
         from pyarrow import ArrowException, parquet
     except ImportError as error:
@@ -152,10 +160,8 @@ def _parquet(path: Path) -> Table:
     except (OSError, ArrowException) as error:
         raise DataError(f"{path} is no parquet file that can be read ({error}): copy or write it again.") from error
     header = _header(path, table.column_names)
-    columns = {
-        name: [_text(cell) for cell in column.to_pylist()] for name, column in zip(header, table.columns, strict=True)
-    }
-    return Table(path, columns, range(1, table.num_rows + 1), "row")
+    cells = {name: column.to_pylist() for name, column in zip(header, table.columns, strict=True)}
+    return cells, table.num_rows
 
 
 def _text(cell: Any) -> str:

@@ -176,6 +176,8 @@ def prompt_names(context: Context) -> tuple[str, ...]:
 
 def resolve_class_names(dataset: Dataset, requested: str) -> tuple[tuple[str, ...], str]:
     """Return the class names of a case and their source: the split's own names, or a list of names for ImageNet."""
+    if not dataset.classes:
+        return (), "none"
     is_packaged = requested in VOCABULARIES
     if dataset.names and (requested == "mill" or (is_packaged and not has_imagenet_classes(dataset))):
         return dataset.names, "split"

@@ -134,7 +134,7 @@ def _known_slots() -> tuple[str, ...]:
     Source: own definition.
 
     >>> _known_slots()
-    ('category', 'class_list', 'dynamic_choices', 'other', 'reason_list', 'said')
+    ('category', 'class_list', 'dynamic_choices', 'hint', 'options', 'other', 'question', 'reason_list', 'said')
     """
     texts = (_read(path, _PackagedFile).text for path in _packaged().values())
     return tuple(sorted({slot for text in texts for slot in _SLOT.findall(text)}))

@@ -29,7 +29,8 @@ class SplitRef:
     """A split and its location.
 
     `layout` is how its files lie: sample, registered, shards, folder, hub, disk, none, or a layout of the registered
-    data set `reader`, which then opens it. `missing` says which data are missing. `defect` says why an existing folder
+    data set `reader`, which then opens it. `family` is the format if only protocols that name it can ask about the
+    split, "" for labelled images. `missing` says which data are missing. `defect` says why an existing folder
     cannot be opened, if the listing shows it. `part` is a part of the data in the folder.
     """
 
@@ -41,6 +42,7 @@ class SplitRef:
     part: str = ""
     defect: str = ""
     reader: str = ""
+    family: str = ""
 
     def __str__(self) -> str:
         return f"{self.benchmark}/{self.split}"
@@ -125,13 +127,16 @@ def packaged_benchmarks() -> tuple[str, ...]:
     return tuple(name for name, point in _points().items() if is_own(point))
 
 
-def includes_benchmark(names: Collection[str], benchmark: str) -> bool:
-    """Return whether names of benchmarks include one: by its name, or by "*" if it is not packaged.
+def includes_benchmark(names: Collection[str], benchmark: str, family: str = "") -> bool:
+    """Return whether names of benchmarks include one: by its name, or, if it is not packaged, by "*" or "FAMILY/*".
+
+    "*" stands for benchmarks of labelled images, "FAMILY/*" for those whose splits are of this family.
 
     >>> [includes_benchmark(("imagenet", "*"), name) for name in ("imagenet", "toybox", "pets")]
     [True, False, True]
     """
-    return benchmark in names or (ANY in names and benchmark not in packaged_benchmarks())
+    pattern = f"{family}/{ANY}" if family else ANY
+    return benchmark in names or (pattern in names and benchmark not in packaged_benchmarks())
 
 
 def folder_sources() -> Mapping[str, FolderSource]:

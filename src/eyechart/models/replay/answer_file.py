@@ -24,7 +24,7 @@ class ReplayOptions(ModelOptions):
     of: Annotated[
         str,
         described(
-            "protocol of the answers: closed_world, open_world, mcq, existence, free_form or species",
+            "protocol of the answers: closed_world, open_world, mcq, existence, free_form, questions or species",
             "none: the answers are class indices or names",
             "protocol",
         ),

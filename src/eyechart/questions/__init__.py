@@ -1,0 +1,1 @@
+"""Questions of one's own: a table of images, questions and answers."""

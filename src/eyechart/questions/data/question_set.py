@@ -1,0 +1,97 @@
+"""The questions of a table, which the protocol asks and scores."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from hashlib import sha256
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.data.dataset.dataset import Dataset, SliceVariable
+from eyechart.errors import UnavailableError
+
+Ints = NDArray[np.int64]
+
+
+class Question(msgspec.Struct, frozen=True, gc=False):
+    """One question: its text, its pictures, and the answers that are accepted.
+
+    `pictures` are indices into the pictures of the table. `options` are texts, and `right` the indices of the right
+    ones; a question without options has `answers` instead. `kind` is "" unless a column names it. `where` is the row
+    of the table, for messages.
+    """
+
+    id: str
+    text: str
+    pictures: tuple[int, ...]
+    where: str
+    answers: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    right: tuple[int, ...] = ()
+    hint: str = ""
+    kind: str = ""
+    tolerance: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class QuestionSet:
+    """The questions in the order of a data set's index, and all pictures that they are about, as a data set.
+
+    `unnamed_options` is whether the options are letters whose texts are a part of the question.
+    """
+
+    questions: tuple[Question, ...]
+    pictures: Dataset
+    unnamed_options: bool = False
+
+    def __len__(self) -> int:
+        return len(self.questions)
+
+    @cached_property
+    def sha256(self) -> str:
+        """The sha256 of all that an answer or a number depends on."""
+        plain = [msgspec.structs.replace(question, where="", pictures=()) for question in self.questions]
+        digests = [[self.pictures.index[row].sha256 for row in question.pictures] for question in self.questions]
+        return sha256(msgspec.json.encode([plain, digests])).hexdigest()
+
+    def select(self, rows: Sequence[int]) -> "QuestionSet":
+        """Return some questions, in the order of `rows`."""
+        return replace(self, questions=tuple(self.questions[row] for row in rows))
+
+    def slice_variables(self) -> Iterator[SliceVariable]:
+        """Yield nothing: the columns of the table are variables of the data set itself."""
+        yield from ()
+
+    def image_classes(self) -> Ints | None:
+        """Return None: questions have no classes."""
+        return None
+
+    @cached_property
+    def clusters(self) -> Ints:
+        """The group of each question (n,): questions that share a picture, directly or by way of others, are one."""
+        parents = list(range(len(self.pictures.index)))
+
+        def find(picture: int) -> int:
+            while parents[picture] != picture:
+                parents[picture] = picture = parents[parents[picture]]
+            return picture
+
+        for question in self.questions:
+            for picture in question.pictures[1:]:
+                parents[find(picture)] = find(question.pictures[0])
+        roots = [find(question.pictures[0]) for question in self.questions]
+        numbers = {root: number for number, root in enumerate(dict.fromkeys(roots))}
+        return np.array([numbers[root] for root in roots], np.int64)
+
+
+def find_questions(dataset: Dataset) -> QuestionSet:
+    """Return the questions of the selected rows. Raises UnavailableError for a data set without questions."""
+    details = dataset.selected_details
+    if not isinstance(details, QuestionSet):
+        raise UnavailableError(
+            f"{dataset.benchmark}/{dataset.split} has no questions. Put a table with the columns image, question and "
+            "answer into its folder: questions.csv."
+        )
+    return details

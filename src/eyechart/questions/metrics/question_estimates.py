@@ -1,0 +1,42 @@
+"""The accuracy of answers to questions, with intervals over images."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from eyechart.evaluation.case_result import sample_mean
+from eyechart.questions.answers.question_predictions import LABELS, QuestionPredictions
+from eyechart.results.estimates import Estimate
+
+SEED = 42
+
+
+def accuracy(predictions: QuestionPredictions) -> Iterator[Estimate]:
+    """Yield the accuracy of all questions, and of each kind of answer if there are several.
+
+    If answers may be right in part, `credit` is the mean of their credit, and comes first. `first_acc` is the accuracy
+    in the first order of the options, if there are several orders.
+    """
+    earned, clusters = predictions.credit, predictions.clusters()
+    whole = np.where(np.isnan(earned), np.nan, earned == 1)
+    if predictions.is_partial:
+        mean = sample_mean("credit", LABELS, earned, clusters, SEED)
+        yield replace(mean, correct=None)
+    yield Estimate.proportion("acc", whole, clusters, labels=LABELS, title="all questions")
+    if predictions.is_circular:
+        first = predictions.first_credit
+        right = np.where(np.isnan(first), np.nan, first == 1)
+        yield Estimate.proportion("first_acc", right, clusters, labels=LABELS, title="first order", compared=False)
+    kinds = [*dict.fromkeys(predictions.kinds)]
+    for kind in kinds if len(kinds) > 1 else ():
+        chosen = np.array([other == kind for other in predictions.kinds])
+        outcomes = np.where(chosen, whole, np.nan)
+        yield Estimate.proportion("acc", outcomes, clusters, labels=LABELS, subset=kind, title=kind, compared=False)
+    unread = np.zeros(len(earned))
+    for answer in predictions.answers:
+        if not answer.error and answer.reading.credit is None:
+            unread[answer.row] = 1
+    yield Estimate.proportion(
+        "unparsed", np.where(np.isnan(earned), np.nan, unread), clusters, labels=LABELS, compared=False
+    )

@@ -1,0 +1,1 @@
+"""The prompts of questions, one for each kind of answer."""

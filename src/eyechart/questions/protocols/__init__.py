@@ -1,0 +1,1 @@
+"""The protocol that asks the questions of a table."""
