@@ -20,9 +20,10 @@ from eyechart.errors import ReportError
 from eyechart.evaluation.settings import Case
 from eyechart.models.spec import parse_spec
 from eyechart.models.types import Identity
-from eyechart.results.estimates import Estimate
+from eyechart.results.estimates import Estimate, Separation
 from eyechart.results.evidence import RESAMPLES, STEPS, Evidence, PackedArrays, collect_evidence, read_evidence
 from eyechart.results.records import encode
+from eyechart.statistics.auroc import auroc
 
 MANY, CLASSES, KIB = 50_000, 12, 1024
 OUTCOMES = arrays(np.float64, st.integers(0, 70), elements=st.sampled_from([0.0, 1.0, np.nan]))
@@ -72,6 +73,27 @@ def test_a_number_without_a_value_or_without_anything_has_nothing_to_tell() -> N
     kept = evidence(planes, found)
     assert [(kept.sample_outcomes(each), kept.bootstrap_samples(each)) for each in found] == [(None, None)] * 2
     assert planes == {}
+
+
+@given(arrays(np.float64, (2, 40), elements=st.sampled_from([0.0, 0.3, 1.0, np.inf, np.nan])))
+def test_an_order_of_two_classes_comes_back_with_its_area(columns: Any) -> None:
+    scores, positive = columns[0], np.where(np.isin(columns[1], (0, 1)), columns[1], np.nan)
+    area = auroc(scores, positive)
+    estimate = Estimate(name="auroc", value=area, n=1, separation=Separation(scores, positive))
+    (proof,), planes = collect_evidence([estimate])
+    kept = evidence(planes, [proof], samples=40)
+    kept.check()
+    back = kept.separation(proof)
+    assert back is not None
+    assert auroc(back.scores, back.positive) == pytest.approx(area, nan_ok=True, abs=1e-12)
+    np.testing.assert_array_equal(np.isnan(back.scores), np.isnan(scores) | np.isnan(positive))
+
+
+def test_an_area_that_its_ranks_do_not_have_is_refused() -> None:
+    separation = Separation(np.array([0.1, 0.2, 0.3]), np.array([0.0, 1, 1]))
+    (proof,), planes = collect_evidence([Estimate(name="auroc", value=1.0, n=3, separation=separation)])
+    with pytest.raises(ValueError, match=r"auroc is 0\.5, but its ranks have the area 1\.0"):
+        evidence(planes, [replace(proof, value=0.5)], samples=3).check()
 
 
 def test_equal_planes_are_kept_once_and_a_part_finds_itself_in_the_whole() -> None:

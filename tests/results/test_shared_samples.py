@@ -11,9 +11,10 @@ from msgspec.structs import replace
 from eyechart.data.dataset.dataset import hash_samples
 from eyechart.errors import BaselineError
 from eyechart.gate.comparison.compare_metrics import compare_metrics, differences
-from eyechart.results.estimates import score_estimates
+from eyechart.results.estimates import Estimate, Separation, score_estimates
 from eyechart.results.evidence import Evidence, digest, pack_array
 from eyechart.results.shared_samples import read_keys, share_samples, with_samples, write_samples
+from eyechart.statistics.auroc import auroc
 
 RIGHT = np.array([1, 1, 0, 1, 0, 1, 1, 0, 1, 1], np.float64)
 SCORES = -np.linspace(0.1, 2, 12)
@@ -40,6 +41,22 @@ def case(make: Any, share: Any, drawn: Any) -> Any:
         return replace(evidence, keys=keys, arrays={**evidence.arrays, name: pack_array(hashes)}, sample_hashes=name)
 
     return case
+
+
+def test_a_subset_has_the_area_of_its_samples(make: Any, case: Any) -> None:
+    scores, positive = np.arange(10) * 7 % 10 / 10, RIGHT
+
+    def with_area(rows: list[int]) -> Evidence:
+        separation = Separation(scores[rows], positive[rows])
+        estimate = Estimate(name="auroc", value=auroc(scores[rows], positive[rows]), n=len(rows), separation=separation)
+        made, other = make([estimate], samples=len(rows)), case(rows)
+        return replace(other, metrics=made.metrics, arrays={**other.arrays, **made.arrays})
+
+    few = [7, 1, 4, 3]
+    before, after, _ = share_samples(with_area([*range(10)]), with_area(few))
+    assert before.metrics[0].value == after.metrics[0].value == auroc(scores[few], positive[few])
+    (found,) = compare_metrics(before, after)
+    assert (found.n, found.delta, found.p) == (4, 0, 1)
 
 
 def test_a_subset_has_the_metrics_of_its_samples(case: Any) -> None:

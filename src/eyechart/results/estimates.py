@@ -19,6 +19,17 @@ Ints = NDArray[np.int64]
 AS_DEFINED: Any = object()  # until `__post_init__` reads the direction in the metric's definition
 
 
+@dataclass(frozen=True, eq=False)
+class Separation:
+    """Scores (samples,) that separate samples of two classes: `positive` (samples,) is 1 for one class, else 0.
+
+    A sample that does not count is NaN in both. Only the order of the scores matters.
+    """
+
+    scores: Floats
+    positive: Floats
+
+
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
     """One value of a case, with the evidence by which it is compared with another run.
@@ -34,8 +45,9 @@ class Estimate:
     its mean, and two runs are compared by McNemar's exact test. `bootstrap` returns the values (`evidence.RESAMPLES`,)
     of resamples of all samples of the case, the same ones in every run with one seed: two runs are compared by the
     paired bootstrap. `scores` (samples,) are log scores, NaN for a sample that does not count: two runs are compared by
-    signs of their changes. A value with none of these is compared by its interval. `n_clusters` is the number of
-    independent sampling units (images, observations), None if every sample is one.
+    signs of their changes. `separation` is the order of samples of two classes: the value is its AUROC, and two runs
+    are compared by DeLong's paired test. A value with none of these is compared by its interval. `n_clusters` is the
+    number of independent sampling units (images, observations), None if every sample is one.
 
     >>> Estimate(name="acc1", value=float("nan"), n=0, interval=Interval(float("nan"), float("nan"))).value
     """
@@ -54,6 +66,7 @@ class Estimate:
     correct: Floats | None = field(default=None, repr=False, compare=False)
     bootstrap: Callable[[], Floats] | None = field(default=None, repr=False, compare=False)
     scores: Floats | None = field(default=None, repr=False, compare=False)
+    separation: Separation | None = field(default=None, repr=False, compare=False)
     n_clusters: int | None = None
     epochs_interval: Interval | None = None
 

@@ -18,15 +18,16 @@ from numpy.typing import NDArray
 from eyechart.data.dataset.limits import Limit
 from eyechart.errors import ReportError
 from eyechart.results.bitmaps import decode_base85, encode_base85
-from eyechart.results.estimates import Estimate
+from eyechart.results.estimates import Estimate, Separation
 from eyechart.results.records import MetricKey, subset_text
+from eyechart.statistics.auroc import auroc
 from eyechart.statistics.proper_scores import brier_scores
 
 SCHEMA = 4
 RESAMPLES = 1000
 STEPS = 32_767  # a bootstrap value is stored as a fraction of the largest deviation from the metric's value, in int16
 SCORE_STEP = 2.0**-20  # log scores are stored in multiples of it: off by half of it, half of what counts as no change
-SCORE_BYTES = 3  # of a multiple: it suffices for the least log score, ln 1e-6
+PLANES = 3  # bytes of a stored number: they suffice for the least log score, ln 1e-6, and for 16 million ranks
 CLOSE = 1e-9  # the largest difference between a stored proportion and one that is computed again
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -36,7 +37,8 @@ class MetricEvidence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     """A metric and the names of the packed arrays that it was computed from, "" for an array that it does not have.
 
     `correct` is the bitmap of correct samples and `counted` that of the samples that count. `bootstrap_samples` are
-    steps (`RESAMPLES`,) from the value; `STEPS` steps are `scale`. `scores` are the log scores of samples.
+    steps (`RESAMPLES`,) from the value; `STEPS` steps are `scale`. `scores` are the log scores of samples. `ranks` are
+    those of samples by a score, and `positive` is the bitmap of those of the positive class: the value is the AUROC.
     `n_clusters` is the number of images of the n samples, 0 where it is n; resampling draws whole images. `direction`
     is 1 where a higher value is better, -1 where a lower one is, and 0 for a metric that the gate does not judge.
     """
@@ -53,6 +55,8 @@ class MetricEvidence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     correct: str = ""
     bootstrap_samples: str = ""
     scores: str = ""
+    ranks: str = ""
+    positive: str = ""
     scale: float = 0.0
     n_clusters: int = 0
     direction: int = 0
@@ -141,7 +145,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
         """
         if not metric.scores:
             return None
-        scores = _unpack_scores(self.read_array(metric.scores, SCORE_BYTES * self.samples))
+        scores = _unpack_scores(self.read_array(metric.scores, PLANES * self.samples))
         return np.where(self.read_bits(metric.counted), scores, np.nan)
 
     def sample_scores(self, metric: MetricEvidence) -> Floats | None:
@@ -154,6 +158,14 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
         scores = self.sample_scores(metric)
         values = np.zeros(0) if scores is None else scores[~np.isnan(scores)]
         return float(values.mean()) if values.size else None
+
+    def separation(self, metric: MetricEvidence) -> Separation | None:
+        """Return the ranks of samples of two classes, as scores; None for a metric without them."""
+        if not metric.ranks:
+            return None
+        ranks = _unpack_planes(self.read_array(metric.ranks, PLANES * self.samples))
+        counted, positive = (self.read_bits(name) for name in (metric.counted, metric.positive))
+        return Separation(np.where(counted, ranks, np.nan), np.where(counted, positive, np.nan))
 
     def read_bits(self, name: str) -> NDArray[np.bool_]:
         """Return an array with one bit per sample (samples,)."""
@@ -179,6 +191,11 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
             mean = self.mean_score(metric)
             if mean is not None and metric.value is not None and abs(mean - metric.value) > SCORE_STEP:
                 raise ValueError(f"{metric.name} is {metric.value}, but its scores have the mean {mean}")
+            separation = self.separation(metric)
+            if separation is not None and metric.value is not None:
+                area = auroc(separation.scores, separation.positive)
+                if not abs(area - metric.value) <= CLOSE:
+                    raise ValueError(f"{metric.name} is {metric.value}, but its ranks have the area {area}")
             if metric.ci and metric.ci[0] > metric.ci[1]:
                 raise ValueError(f"the interval of {metric.name} has a lower end above its upper end")
 
@@ -249,17 +266,41 @@ class PackedArrays:
         if values is None:
             return {}
         known = ~np.isnan(values)
-        fields: dict[str, Any] = {"counted": self.add(np.packbits(known).tobytes()), "n": int(known.sum())}
-        units = fields["n"] if self.clusters is None else len(np.unique(self.clusters[known]))
-        fields |= {"n_clusters": units if units != fields["n"] else 0}
+        fields = self.add_counted(known)
         fields |= {"value": float(values[known].mean()) if fields["n"] else None}
         if correct is not None:
             return fields | {"correct": self.add_correct(known, correct == 1)}
         return fields | {"scores": self.add(_pack_scores(np.where(known, values, 0.0)))}
 
+    def add_separation(self, separation: Separation | None) -> dict[str, Any]:
+        """Add the ranks of samples by their scores, and their classes; return their fields of the evidence.
+
+        `value` is the area.
+        """
+        if separation is None:
+            return {}
+        known = ~np.isnan(separation.scores) & ~np.isnan(separation.positive)
+        _, ranks = np.unique(separation.scores[known], return_inverse=True)
+        all_ranks = np.zeros(len(known))
+        all_ranks[known] = ranks
+        value = auroc(separation.scores, separation.positive)
+        return {
+            **self.add_counted(known),
+            "ranks": self.add(_pack_planes(all_ranks)),
+            "positive": self.add(np.packbits(known & (separation.positive == 1)).tobytes()),
+            "value": None if np.isnan(value) else value,
+        }
+
+    def add_counted(self, known: NDArray[np.bool_]) -> dict[str, Any]:
+        """Add the bitmap of the samples that count; return it with their number and that of their images."""
+        n = int(known.sum())
+        units = n if self.clusters is None else len(np.unique(self.clusters[known]))
+        counted = self.add(np.packbits(known).tobytes())
+        return {"counted": counted, "n": n, "n_clusters": units if units != n else 0}
+
     def add_metric(self, estimate: Estimate) -> MetricEvidence:
         """Add the arrays of an estimate and return its evidence."""
-        samples = self.add_samples(estimate.correct, estimate.scores)
+        samples = self.add_samples(estimate.correct, estimate.scores) or self.add_separation(estimate.separation)
         bootstrap, scale, n_clusters = "", 0.0, estimate.n_clusters
         if n_clusters is None and samples:
             n_clusters = samples["n_clusters"]
@@ -281,6 +322,8 @@ class PackedArrays:
             correct=samples.get("correct", ""),
             bootstrap_samples=bootstrap,
             scores=samples.get("scores", ""),
+            ranks=samples.get("ranks", ""),
+            positive=samples.get("positive", ""),
             scale=scale,
             n_clusters=0 if n_clusters is None or n_clusters == estimate.n else n_clusters,
             direction=0 if estimate.higher_is_better is None else 1 if estimate.higher_is_better else -1,
@@ -299,21 +342,34 @@ def collect_evidence(
 
 
 def _pack_scores(scores: Floats) -> bytes:
-    """Return log scores (samples,) as multiples of `SCORE_STEP`: all high bytes, then the middle and the low ones.
-
-    Bytes of one significance are compressed better beside each other.
+    """Return log scores (samples,) as multiples of `SCORE_STEP`.
 
     >>> _unpack_scores(_pack_scores(np.array([0.0, -0.5, -13.8]))).round(6).tolist()
     [0.0, -0.5, -13.8]
     """
-    steps = np.round(-np.minimum(scores, 0.0) / SCORE_STEP).astype(">u4")
-    return steps.view(np.uint8).reshape(-1, 4)[:, -SCORE_BYTES:].T.tobytes()
+    return _pack_planes(np.round(-np.minimum(scores, 0.0) / SCORE_STEP))
 
 
 def _unpack_scores(data: bytes) -> Floats:
     """Return the log scores (samples,) of `_pack_scores`."""
-    planes = np.frombuffer(data, np.uint8).reshape(SCORE_BYTES, -1).astype(np.float64)
-    return 0.0 - SCORE_STEP * (256.0 ** np.arange(SCORE_BYTES - 1, -1, -1) @ planes)
+    return 0.0 - SCORE_STEP * _unpack_planes(data)
+
+
+def _pack_planes(numbers: Floats) -> bytes:
+    """Return whole numbers (samples,) from 0 to 2**24 - 1: all high bytes, then the middle and the low ones.
+
+    Bytes of one significance are compressed better beside each other.
+
+    >>> _unpack_planes(_pack_planes(np.array([0.0, 70_000.0]))).tolist()
+    [0.0, 70000.0]
+    """
+    return numbers.astype(">u4").view(np.uint8).reshape(-1, 4)[:, -PLANES:].T.tobytes()
+
+
+def _unpack_planes(data: bytes) -> Floats:
+    """Return the whole numbers (samples,) of `_pack_planes`."""
+    planes = np.frombuffer(data, np.uint8).reshape(PLANES, -1).astype(np.float64)
+    return np.asarray(256.0 ** np.arange(PLANES - 1, -1, -1) @ planes)
 
 
 def pack_clusters(clusters: Ints) -> bytes:

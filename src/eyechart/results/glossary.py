@@ -49,6 +49,8 @@ INTERVALS: Mapping[str, str] = {
     "in the variance.",
     "clustered student": "Student's 95 % interval of a mean over samples that share images.",
     "folded normal": "95 % interval of a calibration error, which cannot be below zero.",
+    "delong": "95 % interval of an area under the ROC curve, from DeLong's variance on the scale of log odds.",
+    "clustered delong": "95 % interval of an area under the ROC curve whose samples are in clusters, such as patients.",
     "permutation": "95 % interval of a p-value from random permutations.",
 }
 

@@ -20,6 +20,7 @@ from eyechart.data.dataset.dataset import KEY_BITS
 from eyechart.errors import BaselineError
 from eyechart.files.atomic import write_atomic
 from eyechart.messages.plurals import count_of
+from eyechart.results.estimates import Separation
 from eyechart.results.evidence import Evidence, MetricEvidence, PackedArrays, digest, pack_array, pack_clusters
 from eyechart.statistics.proper_scores import brier_scores
 
@@ -55,7 +56,7 @@ def share_samples(before: Evidence, after: Evidence) -> tuple[Evidence, Evidence
 
 
 def _select_samples(evidence: Evidence, rows: NDArray[np.intp], fingerprint: str) -> Evidence:
-    """Return the evidence of some samples: of metrics that have an outcome or a score of each."""
+    """Return the evidence of some samples: of metrics that have an outcome, a score or a rank of each."""
     clusters = evidence.cluster_ids()
     arrays = PackedArrays(None if clusters is None else clusters[rows])
     selected = (_select_metric(evidence, metric, rows, arrays) for metric in evidence.metrics)
@@ -79,6 +80,10 @@ def _select_metric(
     evidence: Evidence, metric: MetricEvidence, rows: NDArray[np.intp], arrays: PackedArrays
 ) -> MetricEvidence | None:
     outcomes, scores = evidence.sample_outcomes(metric), evidence.log_scores(metric)
+    separation = evidence.separation(metric)
+    if separation is not None:
+        part = Separation(separation.scores[rows], separation.positive[rows])
+        return replace(metric, ci=None, **arrays.add_separation(part))
     if outcomes is None and scores is None:
         return None
     parts = (None if values is None else values[rows] for values in (outcomes, scores))

@@ -128,6 +128,14 @@ DEFINITIONS = (
         range=SHARE,
         is_common=True,
     ),
+    MetricDefinition(
+        "auroc",
+        "The area under the ROC curve: how often an image of one of two classes has the higher score for it.",
+        higher_is_better=True,
+        range=SHARE,
+        is_common=True,
+        needs="scores of a split of two classes",
+    ),
 )
 
 GLOSSARY = Glossary(

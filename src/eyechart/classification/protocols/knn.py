@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.classification.answers.class_predictions import ClassPredictions, Targets, make_predictions
+from eyechart.classification.metrics.binary_estimates import binary_scores
 from eyechart.classification.metrics.class_estimates import (
     CORRECTNESS,
     label_agreement,
@@ -118,7 +119,7 @@ class KNearestNeighbours(Protocol[ClassPredictions]):
     score_name = "votes"
     requires = ("neighbours",)
     benchmarks = ("imagenet", "*")
-    metrics = (top1, top5, mean_per_class_recall, label_agreement, proper_scores)
+    metrics = (top1, top5, mean_per_class_recall, label_agreement, proper_scores, binary_scores)
     steps = CORRECTNESS
 
     def unavailable(self, context: Context) -> str:

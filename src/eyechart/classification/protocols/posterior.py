@@ -10,6 +10,7 @@ from eyechart.classification.answers.image_batches import (
     format_class_list,
     request_parts,
 )
+from eyechart.classification.metrics.binary_estimates import binary_scores
 from eyechart.classification.metrics.class_estimates import (
     CORRECTNESS,
     confidence,
@@ -42,7 +43,7 @@ class Posterior(ListsClasses[ClassPredictions]):
     requires = ("scorer",)
     options = (PROMPT,)
     benchmarks = ("imagenet", "toybox", "*")
-    metrics = (top1, top5, mean_per_class_recall, confidence, label_agreement, proper_scores)
+    metrics = (top1, top5, mean_per_class_recall, confidence, label_agreement, proper_scores, binary_scores)
     steps = CORRECTNESS
 
     def unavailable(self, context: Context) -> str:

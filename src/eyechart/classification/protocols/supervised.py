@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.classification.answers.class_predictions import ClassPredictions, Targets, make_predictions
+from eyechart.classification.metrics.binary_estimates import binary_scores
 from eyechart.classification.metrics.class_estimates import (
     CORRECTNESS,
     confidence,
@@ -202,7 +203,16 @@ class Supervised(Protocol[ClassPredictions]):
     score_name = "logit"
     requires = ("classifier",)
     benchmarks = ("imagenet", "*")
-    metrics = (top1, top5, mean_per_class_recall, mean_average_precision, confidence, label_agreement, proper_scores)
+    metrics = (
+        top1,
+        top5,
+        mean_per_class_recall,
+        mean_average_precision,
+        confidence,
+        label_agreement,
+        proper_scores,
+        binary_scores,
+    )
     steps = CORRECTNESS
 
     def predict(self, context: Context) -> ClassPredictions:

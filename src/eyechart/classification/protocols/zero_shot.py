@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from eyechart.classification.answers.class_predictions import ClassPredictions, Targets, make_predictions
+from eyechart.classification.metrics.binary_estimates import binary_scores
 from eyechart.classification.metrics.class_estimates import (
     CORRECTNESS,
     label_agreement,
@@ -45,7 +46,7 @@ class ZeroShot(Protocol[ClassPredictions]):
     source = "arXiv 2103.00020"
     requires = ("encoder",)
     benchmarks = ("imagenet", "toybox", "*")
-    metrics = (top1, top5, mean_per_class_recall, mean_average_precision, label_agreement, proper_scores)
+    metrics = (top1, top5, mean_per_class_recall, mean_average_precision, label_agreement, proper_scores, binary_scores)
     steps = CORRECTNESS
 
     def predict(self, context: Context) -> ClassPredictions:

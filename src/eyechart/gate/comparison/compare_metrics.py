@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from eyechart.messages.plurals import count_of
+from eyechart.results.estimates import Separation
 from eyechart.results.evidence import Evidence, Floats, Ints, MetricEvidence
 from eyechart.results.headlines import ANSWERED
 from eyechart.results.metric_ranges import largest_change
 from eyechart.results.records import EMPTY, LABELLED, WHOLE, empty_label_rules, full_name
+from eyechart.statistics.auroc import auroc, delong_test
 from eyechart.statistics.clusters import (
     clustered_change_interval,
     clustered_mcnemar,
@@ -41,6 +43,7 @@ HASH = re.compile("[0-9a-f]{64}")
 MCNEMAR, SIGN_FLIPS = "exact McNemar", "exact sign flips of clusters"  # how proportions are tested
 BOOTSTRAP = "paired bootstrap"
 SIGNED_SCORES = "sign flips of scores"
+DELONG = "paired DeLong"  # how AUROCs are tested
 BETTING = "betting e-process"  # a sequential test
 AGAINST_REST = "slice against the rest"  # permutations of samples, and signs of the slice's changed ones
 FAMILIES = PRIMARY, OTHER, SCORES = "primary metrics", "other metrics", "proper scores"  # each at the whole level
@@ -329,6 +332,9 @@ def _compare_metric(before: Evidence, after: Evidence, old: MetricEvidence, new:
     scores_before, scores_after = before.log_scores(old), after.log_scores(new)
     if scores_before is not None and scores_after is not None:
         return _compare_scores(after, old, new, (scores_before, scores_after))
+    separations = before.separation(old), after.separation(new)
+    if separations[0] is not None and separations[1] is not None:
+        return _compare_areas(after, old, new, (separations[0], separations[1]))
     samples_before, samples_after = before.bootstrap_samples(old), after.bootstrap_samples(new)
     values, n = (float(old.value or 0), float(new.value or 0)), min(old.n, new.n)
     n_clusters = min(old.sampling_units, new.sampling_units)
@@ -428,6 +434,35 @@ def _compare_scores(
         family=SCORES,
         effective_n=float(n),
         changes=(ClusterChanges(_data_key(after), changed, changes[changed]),),
+    )
+
+
+def _compare_areas(
+    after: Evidence, old: MetricEvidence, new: MetricEvidence, sides: tuple[Separation, Separation]
+) -> MetricComparison:
+    """Compare two AUROCs of the same samples by DeLong's test."""
+    positive = np.where(sides[0].positive == sides[1].positive, sides[1].positive, np.nan)
+    both = ~np.isnan(positive)
+    clusters = after.cluster_ids()
+    n, n_clusters = int(both.sum()), _count_clusters(clusters, both)
+    values = tuple(auroc(side.scores, positive) for side in sides)
+    change = delong_test(sides[0].scores, sides[1].scores, positive, clusters)
+    return MetricComparison(
+        case=after.case,
+        protocol=after.protocol,
+        model=after.model,
+        metric=new,
+        before=values[0],
+        after=values[1],
+        n=n,
+        n_clusters=n_clusters,
+        delta=change.delta,
+        ci=change.ci,
+        p=change.p,
+        method=DELONG,
+        counts=_changed_counts(old, new),
+        effective_n=float(n_clusters),
+        evidence=(old.ranks, new.ranks),
     )
 
 

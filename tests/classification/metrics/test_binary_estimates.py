@@ -1,0 +1,67 @@
+"""Splits of two classes have an AUROC, which runs are compared by; others have none."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from eyechart.classification.answers.class_predictions import ClassPredictions, Targets
+from eyechart.classification.metrics.binary_estimates import binary_scores
+from eyechart.data.dataset.dataset import Row, build_original_labels
+from eyechart.gate.comparison.compare_metrics import compare_metrics
+from eyechart.statistics.auroc import delong_interval, delong_test
+
+LABELS = np.tile([0, 1, 1], 10)
+RANDOM = np.random.default_rng(0)
+FIRST, SECOND = RANDOM.normal(size=(2, 30, 2)).astype(np.float32)
+FIRST[:, 1] += LABELS
+
+
+def of_scores(scores: Any, labels: Any = LABELS, classes: int = 2) -> ClassPredictions:
+    rows = [Row(str(index), str(index), "") for index in range(len(labels))]
+    truth = build_original_labels("parts", rows, [(label,) if label >= 0 else () for label in labels.tolist()], "")
+    keys = tuple(row.key for row in rows)
+    return replace(ClassPredictions(keys, scores, {}, {}), targets=Targets((truth,), labels, classes=classes))
+
+
+def test_the_area_is_that_of_the_difference_of_both_scores() -> None:
+    (found,) = binary_scores(of_scores(FIRST))
+    difference = FIRST[:, 1] - FIRST[:, 0]
+    assert (found.name, found.labels, found.n, found.method) == ("auroc", "original", 30, "delong")
+    assert found.value == pytest.approx(roc_auc_score(LABELS, difference), abs=1e-12)
+    assert found.interval == pytest.approx(delong_interval(difference, LABELS))
+
+
+def test_images_in_error_and_without_a_label_do_not_count() -> None:
+    labels, scores = LABELS.copy(), FIRST.copy()
+    labels[3], scores[4] = -1, np.nan
+    (found,) = binary_scores(replace(of_scores(scores, labels), errors={4: "broken"}))
+    kept = np.delete(np.arange(30), [3, 4])
+    assert found.n == 28
+    assert found.value == pytest.approx(roc_auc_score(labels[kept], (scores[:, 1] - scores[:, 0])[kept]))
+
+
+def test_votes_of_one_class_alone_are_an_order() -> None:
+    votes = np.array([[3, -np.inf], [1, 2], [-np.inf, 3]], np.float32)
+    assert [one.value for one in binary_scores(of_scores(votes, np.array([0, 0, 1])))] == [1]
+
+
+@pytest.mark.parametrize("width", [0, 3])
+def test_words_and_splits_of_other_widths_have_none(width: int) -> None:
+    assert list(binary_scores(of_scores(np.zeros((30, width), np.float32), classes=width or 2))) == []
+
+
+def test_a_split_with_one_class_alone_has_no_value() -> None:
+    assert [one.value for one in binary_scores(of_scores(FIRST, np.ones(30, np.int64)))] == [None]
+
+
+def test_two_runs_are_compared_by_the_test_of_delong(make: Any) -> None:
+    before, after = (make([*binary_scores(of_scores(scores))], samples=30) for scores in (FIRST, SECOND))
+    before.check()
+    (found,) = compare_metrics(before, after)
+    expected = delong_test(FIRST[:, 1] - FIRST[:, 0], SECOND[:, 1] - SECOND[:, 0], LABELS)
+    assert (found.method, found.n) == ("paired DeLong", 30)
+    assert (found.delta, found.p) == pytest.approx((expected.delta, expected.p), abs=1e-12)
+    assert found.ci == pytest.approx(expected.ci)
