@@ -5,7 +5,7 @@
     scores [IMAGES]                      score the stored logits of a classifier under 4 label sets, as `--eye-stored`
     replay [ROWS [MODELS]]               read the answers of a file, and of a file for each of several models
     cases [CASES]                        overview, tables and gate of a run with many cases
-    warm                                 README's first command, and again when its answers are stored
+    warm                                 README's first command, again when its answers are stored, and one case of it
 
 Each measured step is a process of its own. CPU seconds include the start of Python.
 """
@@ -206,11 +206,12 @@ def cases(count: int = 5000, images: int = 20) -> Iterator[str]:
 
 
 def warm() -> Iterator[str]:
-    """Yield the cost of README's first command without and with stored answers."""
+    """Yield the cost of README's first command without and with stored answers, and of one of its cases with them."""
     with tempfile.TemporaryDirectory() as name:
         for when in ("first", "its answers are stored"):
             cost = run(Path(name), "--eye-preset=first-run")
             yield f"the main job, {when}: {cost}"
+        yield f"one case of 177 images: {run(Path(name), '-k', 'supervised and imagenet/sample/')}"
 
 
 MEASUREMENTS: Mapping[str, Callable[..., Iterator[str]]] = {

@@ -10,6 +10,7 @@ under a key such as "answer" is the answer.
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from string import ascii_lowercase
 
 from eyechart.parsers import json_answers
@@ -115,13 +116,21 @@ def _choice(answer: str, options: Sequence[str], *, stated: bool = False) -> int
     return (cues.pop() if len(cues) == 1 else CONTRADICTED) if cues else None
 
 
+@lru_cache(maxsize=2**12)  # the options of all questions are the names of a few classes
+def _option_text(option: str) -> str:
+    return strip_punctuation(fold(option))
+
+
+_option_key = lru_cache(maxsize=2**12)(name_key)
+
+
 def _verbatim(answer: str, options: Sequence[str]) -> int | None:
-    return unique_indices(options, lambda option: strip_punctuation(fold(option))).get(strip_punctuation(answer))
+    return unique_indices(options, _option_text).get(strip_punctuation(answer))
 
 
 def _named(answer: str, options: Sequence[str], scene: bool) -> int | None:
     """Return the option with this text; 'a' before it counts as an article only if it cannot be a label."""
-    alike = unique_indices(options, name_key).get(name_key(answer))
+    alike = unique_indices(options, _option_key).get(name_key(answer))
     article = answer.lstrip(EDGES).startswith("a ") and not scene
     return alike if not article or alike == 0 else None
 
@@ -132,7 +141,7 @@ def _named_and_labelled(answer: str, options: Sequence[str]) -> int | None:
     own = _index(match["first"] or match["last"] or "", options) if match else None
     if match is None or own is None:
         return None
-    named = unique_indices(options, name_key).get(name_key(match["name"]))
+    named = unique_indices(options, _option_key).get(name_key(match["name"]))
     return named if named in (own, None) else CONTRADICTED
 
 

@@ -361,6 +361,13 @@ def read(entry: StoreEntry) -> Responses:
     return responses.select(stored, sorted(stored), entry, 0)
 
 
+def test_what_another_run_adds_is_read(entry: StoreEntry) -> None:
+    keep(entry, [0, 1])
+    assert len(responses.read_stored(entry)) == len(responses.read_stored(entry)) == 2
+    keep(entry, [2])
+    assert len(responses.read_stored(entry)) == 3
+
+
 def test_responses_are_read_as_they_were_written(entry: StoreEntry) -> None:
     keep(entry, [0, 1, 2, 3])
     found = read(entry)

@@ -404,7 +404,7 @@ class BatchRun:
         with suppress(StoreError), self.entry.lock_for_writing(wait=False) as writer:
             responses.compact(writer, responses.read_stored(writer))
 
-    def read_cached(self) -> dict[str, StoredResponse]:
+    def read_cached(self) -> Mapping[str, StoredResponse]:
         """Return the stored responses; none while another run compacts the entry, since this run then waits for it."""
         try:
             return responses.read_stored(self.entry)

@@ -7,7 +7,7 @@ has part files, each named by its sha256: a push adds one part with the answers 
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -92,12 +92,12 @@ class _ResponseUnion:
     source: Writer
 
     @cached_property
-    def own(self) -> dict[str, responses.StoredResponse]:
+    def own(self) -> Mapping[str, responses.StoredResponse]:
         """The responses of the entry that is written."""
         return responses.read_stored(self.writer)
 
     @cached_property
-    def others(self) -> dict[str, responses.StoredResponse]:
+    def others(self) -> Mapping[str, responses.StoredResponse]:
         """The responses of the entry that is read."""
         return responses.read_stored(self.source)
 
@@ -112,7 +112,7 @@ class _ResponseUnion:
 
     def add(self) -> bool:
         """Add the responses that are missing, and put all in order; return whether anything changed."""
-        both = self.others | self.own
+        both = {**self.others, **self.own}
         for index in self.own.keys() & self.others.keys():
             if self.own[index][0] == self.others[index][0]:
                 both[index] = min(self.own[index], self.others[index], key=lambda stored: stored[1].counts)

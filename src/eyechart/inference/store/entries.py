@@ -320,6 +320,15 @@ def _frame_block(header: bytes, payload: bytes) -> bytes:
     return HEAD.pack(MAGIC, len(header), len(payload)) + body + TAIL.pack(zlib.crc32(body))
 
 
+def part_facts(folder: Path) -> tuple[tuple[str, int, int, int], ...]:
+    """Return what distinguishes the parts of an entry from changed ones: path, inode, size and time of each."""
+    paths = sorted(folder.glob("*.part"))
+    try:
+        return tuple((str(path), (stat := path.stat()).st_ino, stat.st_size, stat.st_mtime_ns) for path in paths)
+    except OSError as error:
+        raise _unreadable(error) from error
+
+
 class _FoundBlock(NamedTuple):
     """A block of a part, and the offset of its payload in the file."""
 
@@ -337,9 +346,11 @@ def find_blocks(folder: Path) -> Iterator[_FoundBlock]:
                 for header, payload in scan_blocks(file):
                     yield _FoundBlock(path, file.tell() - TAIL.size - len(payload), header, payload)
         except OSError as error:
-            raise StoreError(
-                f"The kept answers {path} cannot be read: {error.strerror or error}. Run again."
-            ) from error
+            raise _unreadable(error) from error
+
+
+def _unreadable(error: OSError) -> StoreError:
+    return StoreError(f"The kept answers {error.filename} cannot be read: {error.strerror or error}. Run again.")
 
 
 def read_parts(folder: Path) -> Iterator[tuple[bytes, bytes]]:
@@ -349,18 +360,19 @@ def read_parts(folder: Path) -> Iterator[tuple[bytes, bytes]]:
 
 def scan_blocks(file: BinaryIO) -> Iterator[tuple[bytes, bytes]]:
     """Read the whole blocks of a part; after a damaged one, go on at the next whose checksum fits."""
-    size = file.seek(0, os.SEEK_END)
-    offset = 0
-    while (offset := _next_magic(file, offset)) >= 0:
-        file.seek(offset)
-        _, header, payload = HEAD.unpack(file.read(HEAD.size).ljust(HEAD.size, b"\0"))
+    size, offset = file.seek(0, os.SEEK_END), 0
+    file.seek(0)
+    while offset >= 0:
+        magic, header, payload = HEAD.unpack(file.read(HEAD.size).ljust(HEAD.size, b"\0"))
         end = offset + HEAD.size + header + payload + TAIL.size
-        body = file.read(header + payload) if end <= size else b""
-        if end <= size and TAIL.unpack(file.read(TAIL.size))[0] == zlib.crc32(body):
-            yield body[:header], body[header:]
-            offset = end
-        else:
-            offset += 1
+        if magic == MAGIC and end <= size:
+            body = file.read(header + payload)
+            if TAIL.unpack(file.read(TAIL.size))[0] == zlib.crc32(body):
+                yield body[:header], body[header:]
+                offset = end
+                continue
+        offset = _next_magic(file, offset + (magic == MAGIC))
+        file.seek(max(offset, 0))
 
 
 def _next_magic(file: BinaryIO, start: int) -> int:

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +11,7 @@ from typing import Annotated
 import msgspec
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.inference.store.entries import StoreEntry, Writer
+from eyechart.inference.store.entries import StoreEntry, Writer, part_facts, read_parts
 from eyechart.models.runtime.phases import phase
 from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Answer, Model, Usage
@@ -118,13 +119,18 @@ def append(writer: Writer, request_id: str, answer: Answer) -> StoredResponse:
     return response, answer.usage
 
 
-def read_stored(held: StoreEntry | Writer) -> dict[str, StoredResponse]:
+def read_stored(held: StoreEntry | Writer) -> Mapping[str, StoredResponse]:
     """Return the stored responses by request id."""
-    stored = {}
     with phase("read answers"):
-        for header, payload in held.blocks():
-            about = msgspec.json.decode(header, type=_BlockHeader)
-            stored[about.request_id] = msgspec.json.decode(payload, type=Response), Usage(*about.usage)
+        return _read_parts(held.folder, part_facts(held.folder))
+
+
+@lru_cache(maxsize=1)  # the epochs of a case and cases about the same images read one entry after each other
+def _read_parts(folder: Path, _facts: object) -> Mapping[str, StoredResponse]:
+    stored = {}
+    for header, payload in read_parts(folder):
+        about = msgspec.json.decode(header, type=_BlockHeader)
+        stored[about.request_id] = msgspec.json.decode(payload, type=Response), Usage(*about.usage)
     return stored
 
 
