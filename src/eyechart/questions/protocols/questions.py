@@ -85,6 +85,7 @@ class Questions(Protocol[QuestionPredictions]):
     options = (KIND, TOLERANCE, CIRCULAR, SHUFFLE, PROMPT, parser_option(), MAX_TOKENS)
     benchmarks = ("questions/*",)
     metrics = (accuracy,)
+    steps = (resolve_kinds, option_orders, read_answer)
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:  # noqa: ARG002
         """Return the options that have no effect on answers of a file."""
