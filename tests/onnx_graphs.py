@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 WEIGHTS = np.array([[1, 2, 3, 4], [5, 6, 7, 8], [9, 1, 2, 3]], np.float32)
@@ -21,8 +22,9 @@ def save_graph(
     metadata: dict[str, str] | None = None,
     opset: int = 18,
     external: str = "",
+    weights: NDArray[np.float32] = WEIGHTS,
 ) -> Path:
-    """Save a graph that multiplies the channels' means with `WEIGHTS`; `last` are the nodes behind it."""
+    """Save a graph that multiplies the channels' means with weights; `last` are the nodes behind it."""
     channels = 1 if len(shape) == 4 and shape[1] in (1, 3) else 3
     axes = [2, 3] if channels == 1 else [1, 2]
     width = shape[1] if channels == 1 and shape[1] != 3 else 3
@@ -36,7 +38,7 @@ def save_graph(
         "small",
         [helper.make_tensor_value_info("images", type, shape)],
         [helper.make_tensor_value_info(output, TensorProto.FLOAT, (shape[0], 4))],
-        [numpy_helper.from_array(WEIGHTS[:width], "weights"), numpy_helper.from_array(np.array(axes), "axes")],
+        [numpy_helper.from_array(weights[:width], "weights"), numpy_helper.from_array(np.array(axes), "axes")],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
     helper.set_model_props(model, metadata or {})

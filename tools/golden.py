@@ -144,11 +144,13 @@ def with_keys(value: Any, path: Path) -> Any:
 
 
 def drop_arrays(value: Any) -> Any:
-    """Put "packed" in the place of digests of packed values, which depend on the last bit of each."""
+    """Put "packed" in the place of digests of packed values, which depend on the last bit of each; so do `logits`."""
     names = value.get("arrays", {}) if isinstance(value, dict) else {}
     metrics = [{field: "packed" if isinstance(part, str) and part in names else part for field, part in metric.items()}
                for metric in value["metrics"]] if names else []  # fmt: skip
-    return {**value, "metrics": metrics} if names else value
+    if not names:
+        return value
+    return {**{field: part for field, part in value.items() if field != "logits"}, "metrics": metrics}
 
 
 def strip(value: Any) -> Any:

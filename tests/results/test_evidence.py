@@ -132,7 +132,7 @@ def recorded(evaluate: Any, dataset: Dataset, scores: Any, folder: Path) -> tupl
     targets = Targets(tuple(dataset.select_label_sets("exclude")), original, LabelPolicy(), dataset.classes, 42)
     said = ClassPredictions(dataset.keys, scores, {}, {}, targets=targets)
     case = Case("imagenet", "val", parse_spec("m[]"), "zero_shot")
-    values = {"limit": None, "sequential": False, "seed": 42, "data": None, "blank": ""}
+    values = {"limit": None, "sequential": False, "seed": 42, "data": None, "blank": "", "store": folder}
     rules = {"equivalences": "none", "categories": "equivalent", "empty": None}
     settings: Any = type("Settings", (), values | rules)
     record = evaluate(case, settings, dataset, who, said, folder).write_record(0, {}, "pytest")

@@ -21,15 +21,22 @@ def test_equal_models_have_equal_answers() -> None:
 def test_a_change_of_half_the_margin_is_not_equal() -> None:
     assert not logit_change([[1.0, 0.0]], [[0.5, 0.5]]).is_equal
     assert logit_change([[1.0, 0.0]], [[0.5625, 0.4375]]).is_equal
-    assert not logit_change([[1.0, 1.0, 0.0]], [[1.0, 1.0, 0.0]]).is_equal  # a tie is an answer by chance
+    assert not logit_change([[1.0, 1.0, 0.0]], [[1.0, 1.0, 0.1]]).is_equal  # a tie is an answer by chance
+    assert logit_change([[1.0, 1.0, 0.0]], [[1.0, 1.0, 0.0]]).is_equal  # nothing moved
 
 
 @pytest.mark.parametrize("odd", [np.nan, np.inf])
 @pytest.mark.parametrize("side", [0, 1])
-def test_what_is_not_finite_is_not_equal(odd: float, side: int) -> None:
+def test_what_is_finite_on_one_side_alone_is_not_equal(odd: float, side: int) -> None:
     rows = [np.array([[2.0, 0.0], [0.0, 1.0]]), np.array([[2.0, 0.0], [0.0, 1.0]])]
     rows[side][1, 0] = odd
     assert not logit_change(*rows).is_equal
+
+
+def test_what_is_not_finite_on_both_sides_does_not_count() -> None:
+    nothing, no_candidate = [np.nan] * 3, [2.0, 1.0, -np.inf]
+    assert logit_change([nothing, no_candidate], [nothing, [2.25, 1.0, -np.inf]]) == (0.25, 1.0)
+    assert not logit_change([nothing], [nothing]).is_equal
 
 
 @pytest.mark.parametrize(

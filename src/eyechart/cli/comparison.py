@@ -64,8 +64,8 @@ def compare(
     compared over the same samples. Classes, taxa and other slices that changed have a table of their own.
     """
     from eyechart.gate.session.gate_status import ABSENT, INCONCLUSIVE, REGRESSION
+    from eyechart.gate.verdicts.margin_messages import describe_undecided
     from eyechart.gate.verdicts.verdict_file import write_verdicts
-    from eyechart.gate.verdicts.verdict_messages import describe_undecided
     from eyechart.reports.comparison.run_comparison import (
         compare_sides,
         comparison_tables,

@@ -31,6 +31,7 @@ from eyechart.protocol.prompts import TEXTS, Prompt
 from eyechart.results.estimates import Estimate
 from eyechart.results.evidence import RESAMPLES, Evidence, collect_evidence, digest, pack_array, pack_clusters
 from eyechart.results.headlines import ANSWERED, ASKED
+from eyechart.results.logit_files import write_logits
 from eyechart.results.metric_definitions import direction_of, fixed_range
 from eyechart.results.records import (
     DataRecord,
@@ -306,6 +307,7 @@ class CaseResult(Generic[P]):
             sequential=self.settings.sequential or msgspec.UNSET,
             slices=write_slices(slice_variables(dataset, self.class_names), evidence_folder(self.run)),
             clusters=msgspec.UNSET if clusters is None else digest(pack_clusters(clusters)),
+            logits=write_logits(self.settings.store, self.predictions.logits) or msgspec.UNSET,
         )
 
     def write_evidence(self, evidence: Evidence) -> File:

@@ -66,6 +66,11 @@ class Predictions(ABC):
         """Return further tables by name, such as curves or a confusion matrix, each with a header."""
         return {}
 
+    @property
+    def logits(self) -> NDArray[np.floating] | None:
+        """The logits (n, classes) whose largest one is the answer, None if there are none."""
+        return None
+
     def full_variant(self) -> dict[str, str]:
         """Return all settings that the metrics depend on, besides model and data, as the record stores them."""
         return dict(self.variant)

@@ -85,7 +85,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     unset where every sample is its own cluster. `sample_hashes` names the array that identifies the samples, by which
     two cases are compared on those that both have; a baseline has it in a file of its own. `sequential` is
     True if the asking stopped, or could have stopped, because of the answers. `slices` is the name of the file of a run
-    with the slices of its samples; a baseline has none.
+    with the slices of its samples; a baseline has none. `logits` names the case's logits in the store.
     """
 
     schema: int = SCHEMA
@@ -107,6 +107,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     sample_hashes: str = ""
     sequential: bool | msgspec.UnsetType = msgspec.UNSET
     slices: str | msgspec.UnsetType = msgspec.UNSET
+    logits: str | msgspec.UnsetType = msgspec.UNSET
 
     def cluster_ids(self) -> Ints | None:
         """Return the cluster of each sample (samples,), None where every sample is its own cluster."""

@@ -16,19 +16,20 @@ class LogitChange(NamedTuple):
 
     @property
     def is_equal(self) -> bool:
-        """Whether no answer can have changed: every logit moved less than half of the smallest top-1 margin."""
-        return 2 * self.largest < self.margin
+        """Whether no answer can have changed: no logit moved by half of the smallest top-1 margin, or none moved."""
+        return self.largest == 0 or 2 * self.largest < self.margin
 
 
 def logit_change(before: ArrayLike, after: ArrayLike) -> LogitChange:
     """Return how much the logits of a model moved, beside the margins of its answers.
 
     Args:
-        before: (n, k) logits of the original, at least one row and two columns. Logarithms of probabilities serve, too.
+        before: (n, k) logits of the original, at least one row and two columns, or scores that rank the classes. A
+            class that was no candidate has -inf, and a sample without an answer NaN.
         after: (n, k) logits of the other model for the same samples.
 
     Returns:
-        LogitChange(largest, margin). A row that is not finite on either side makes `largest` infinite.
+        LogitChange(largest, margin). `largest` is infinite if a number is finite on one side alone, or none is.
 
     Raises:
         ValueError: If a shape is wrong.
@@ -43,7 +44,9 @@ def logit_change(before: ArrayLike, after: ArrayLike) -> LogitChange:
     fits = first.ndim == 2 and first.shape[0] >= 1 and first.shape[1] >= 2
     require(fits, "logit_change", "before", "a matrix of at least one row and two columns", first)
     require(second.shape == first.shape, "logit_change", "after", f"of the shape {first.shape}", second)
-    if not (np.isfinite(first).all() and np.isfinite(second).all()):
+    known = np.isfinite(first)
+    if not known.any() or not np.array_equal(known, np.isfinite(second)):
         return LogitChange(float("inf"), float("nan"))
-    top = np.partition(first, -2, axis=1)[:, -2:]
-    return LogitChange(float(np.abs(second - first).max()), float((top[:, 1] - top[:, 0]).min()))
+    rows = known.any(axis=1)
+    top = np.partition(np.where(known, first, -np.inf)[rows], -2, axis=1)[:, -2:]
+    return LogitChange(float(np.abs(second[known] - first[known]).max()), float((top[:, 1] - top[:, 0]).min()))

@@ -19,13 +19,12 @@ from eyechart.gate.verdicts.decide import (
     parse_margin,
     session_verdict,
 )
+from eyechart.gate.verdicts.margin_messages import describe_open_end, describe_undecided
 from eyechart.gate.verdicts.verdict_messages import (
     count_verdicts,
     describe_floor,
     describe_loss,
-    describe_open_end,
     describe_session,
-    describe_undecided,
     format_adjusted,
     show_failing_numbers,
 )

@@ -25,6 +25,7 @@ from eyechart.statistics.clusters import (
 )
 from eyechart.statistics.e_values import loss_log_e_value, sequential_loss_limit
 from eyechart.statistics.intervals import Interval
+from eyechart.statistics.logit_changes import LogitChange
 from eyechart.statistics.noninferiority import loss_upper_limit
 from eyechart.statistics.paired import change_interval
 from eyechart.statistics.proper_scores import brier_scores, sign_flip_mean_p
@@ -64,7 +65,8 @@ class MetricComparison:
     `effective_n` is n divided by the design effect of the changes. `changes` has the change of each image for a
     proportion or score, () for another metric. `evidence` names the resampled values that the test reads; metrics
     with equal names are one test in Holm's correction. `pooled` are the
-    comparisons that are pooled in this one. `whole` is the comparison over all samples if this one is of a slice. A
+    comparisons that are pooled in this one. `logit_change` is how far the logits of a primary metric moved, None if
+    they are not known. `whole` is the comparison over all samples if this one is of a slice. A
     pooled one has no rows of lost samples but `pooled_lost`, their number.
     """
 
@@ -91,6 +93,7 @@ class MetricComparison:
     evidence: Collection[str] = ()
     pooled: "tuple[MetricComparison, ...]" = field(default=(), repr=False)
     pooled_lost: int = 0
+    logit_change: LogitChange | None = None
     whole: "MetricComparison | None" = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -118,6 +121,11 @@ class MetricComparison:
     def counts_samples(self) -> bool:
         """Whether samples that were lost and gained are counted: it compares outcomes of samples."""
         return self.is_proportion or self.family == SLICES or self.method == BETTING
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether no answer can have changed: the model is unchanged, or its logits moved by rounding."""
+        return self.unchanged_model or bool(self.logit_change and self.logit_change.is_equal)
 
     @property
     def changed_samples(self) -> object:
@@ -149,9 +157,9 @@ class MetricComparison:
         """Return the upper confidence limit of the loss, one-sided at 1 - alpha; NaN if nothing is known of it.
 
         It is Tango's score limit for a proportion. For another metric the 95 % interval is scaled to the level. The
-        loss of an unchanged model with unchanged answers is 0.
+        loss of an equal model with unchanged answers is 0.
         """
-        if self.unchanged_model and self.delta == 0 and not self.n_lost and not self.gained:
+        if self.is_equal and self.delta == 0 and not self.n_lost and not self.gained:
             return 0.0
         if self.is_proportion and self.n:
             share = self.effective_n / self.n

@@ -72,7 +72,7 @@ def pool(comparisons: Sequence[MetricComparison]) -> MetricComparison:
         gained=better,
         pooled_lost=worse,
         family=PRIMARY,
-        unchanged_model=all(comparison.unchanged_model for comparison in comparisons),
+        unchanged_model=all(comparison.is_equal for comparison in comparisons),
         compares_weights=all(comparison.compares_weights for comparison in comparisons),
         effective_n=effective,
         changes=changes,

@@ -10,6 +10,7 @@ from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
+from eyechart.files.folders import STORE
 from eyechart.gate.baselines.baseline_files import head_of
 from eyechart.gate.baselines.drift import NO_DRIFT, Drift, count_changes
 from eyechart.gate.comparison.changed_data import describe_changed_samples
@@ -30,7 +31,9 @@ from eyechart.gate.verdicts.decide import REGRESSION, Rule, Verdict, decide_with
 from eyechart.gate.verdicts.verdict_file import SessionVerdicts, summarise_session
 from eyechart.gate.verdicts.verdict_messages import benchmark_of
 from eyechart.results.evidence import Evidence
+from eyechart.results.logit_files import read_logits
 from eyechart.results.shared_samples import share_samples, with_samples
+from eyechart.statistics.logit_changes import LogitChange, logit_change
 
 Key = tuple[str, ...]  # a case and its protocol
 Drifts = Mapping[tuple[str, str], Drift]  # what accepted versions lost, by benchmark and model
@@ -41,13 +44,14 @@ class CasePair:
     """A case before and after; before is None for a case that has no baseline.
 
     `before_folder` and `folder` are where the keys and hashes of the samples are, if the evidence is without them.
-    `folder` also has the slices of the case; it is None for a baseline.
+    `folder` also has the slices of the case; it is None for a baseline. `store` has the logits of both sides.
     """
 
     before: Evidence | None
     after: Evidence
     folder: Path | None = None
     before_folder: Path | None = None
+    store: Path = STORE
 
     @property
     def has_same_samples(self) -> bool:
@@ -65,6 +69,15 @@ class CasePair:
         if self.has_same_samples:
             return self.before, self.after, ""
         return share_samples(*self.with_samples())
+
+    def logit_change(self) -> LogitChange | None:
+        """Return how far the logits moved, None if the store does not have those of both sides."""
+        if self.before is None or not self.has_same_samples:
+            return None
+        before, after = (read_logits(self.store, side.logits or "") for side in (self.before, self.after))
+        if before is None or after is None or before.shape != after.shape or before.shape[1] < 2:
+            return None
+        return logit_change(before, after)
 
     def compared_keys(self) -> Sequence[str]:
         """Return the keys of the samples that are compared."""
@@ -242,7 +255,12 @@ def compare_case(pair: CasePair, sides: tuple[str, str] = SIDES) -> CaseComparis
     if different := differences(before, after, sides):
         changed = [] if pair.has_same_samples else describe_changed_samples(*pair.with_samples(), sides)
         return CaseComparison(head, refused=(*changed, *different))
-    numbers = tuple(compare_metrics(before, after))
+    numbers = tuple(
+        replace(comparison, logit_change=pair.logit_change())
+        if comparison.primary and comparison.is_proportion and not comparison.unchanged_model
+        else comparison
+        for comparison in compare_metrics(before, after)
+    )
     run = _with_samples(pair.after, pair.folder) if shared else pair.after
     return CaseComparison(
         head,

@@ -29,6 +29,7 @@ from eyechart.gate.verdicts.decide import (
     Verdict,
     group_by_samples,
 )
+from eyechart.gate.verdicts.margin_messages import describe_open_end, describe_undecided
 from eyechart.gate.verdicts.page_link import PageLink
 from eyechart.gate.verdicts.power import power_lines, power_without_baseline
 from eyechart.gate.verdicts.value_texts import format_change
@@ -44,7 +45,6 @@ from eyechart.gate.verdicts.verdict_messages import (
     describe_missing_metrics,
     describe_nearest_to_loss,
     describe_no_baseline,
-    describe_open_end,
     describe_pooled,
     describe_pooled_loss,
     describe_refusal,
@@ -52,7 +52,6 @@ from eyechart.gate.verdicts.verdict_messages import (
     describe_remarks,
     describe_session,
     describe_tolerated_loss,
-    describe_undecided,
     describe_written_baseline,
     explain_no_number,
     explain_nothing_compared,
@@ -71,8 +70,8 @@ class CaseReader:
     It reads case by case, so that only one of them is in memory.
     """
 
-    def __init__(self, folder: Path, records: Mapping[str, Record]) -> None:
-        self.folder, self.records = folder, records
+    def __init__(self, folder: Path, records: Mapping[str, Record], store: Path = STORE) -> None:
+        self.folder, self.records, self.store = folder, records, store
 
     def by_node(self) -> Iterator[tuple[str, Evidence]]:
         """Yield the node id and evidence of each case, sorted by node id, so that workers do not change the order."""
@@ -109,7 +108,7 @@ class CaseReader:
         if case_key(now) not in baselines.heads:
             return CasePair(None, now, folder)
         before, path = baselines.read(case_key(now))
-        return CasePair(before, now, folder, path.parent)
+        return CasePair(before, now, folder, path.parent, self.store)
 
 
 def _pooled_order(verdict: Verdict) -> tuple[bool, int, float]:
@@ -171,7 +170,7 @@ class GateSession:
     @cached_property
     def cases(self) -> CaseReader:
         """The cases of this run."""
-        return CaseReader(self.options.run, self.records)
+        return CaseReader(self.options.run, self.records, self.options.store)
 
     def decide(self, failed: Collection[str], *, has_failures: bool) -> None:
         """Compare with the baselines or write these, then check the floors.

@@ -51,7 +51,6 @@ SAME_MODEL = {
     frozenset({False}): "the same code, options and files",
     frozenset({True, False}): "the same weights, or the same code, options and files,",
 }  # by whether the comparisons compare weights
-LIKELY = 0.05  # a loss with a p-value below it is likely to be real
 
 
 def describe_losses(now: Evidence, count: int, baseline: Path, link: PageLink) -> str:
@@ -159,19 +158,21 @@ def _describe_accuracy(verdicts: Sequence[Verdict]) -> str:
     """Return the verdict on accuracies and the like."""
     decision = session_verdict(verdicts)
     primary = [*primary_verdicts(verdicts)]
-    cases = _cases_of(verdicts)
+    cases = cases_of(verdicts)
     if decision == REGRESSION:
         worse = [verdict for verdict in verdicts if verdict.regression]
         models = join_names([verdict.comparison.model for verdict in worse if verdict.comparison.pooled])
         of_models = f", and over all cases of {models}" if models else ""
-        return f"regression in {len(_cases_of(worse))} of {count_of(len(cases), 'case')}{of_models}"
+        return f"regression in {len(cases_of(worse))} of {count_of(len(cases), 'case')}{of_models}"
     if decision == INCONCLUSIVE:
         return _describe_inconclusive([verdict for verdict in primary if verdict.inconclusive])
     better = f"improvement in {sum(v.improvement for v in primary)} of {count_of(len(cases), 'case')}; "
     start = f"{better if decision == IMPROVEMENT else ''}no regression"
     if all(verdict.limit == 0 for verdict in primary):
-        kinds = {verdict.comparison.compares_weights for verdict in primary}
-        return f"{start}: {SAME_MODEL[frozenset(kinds)]} gave the same answers" if primary else start
+        kinds = {verdict.comparison.compares_weights for verdict in primary if verdict.comparison.unchanged_model}
+        reasons = [f"{SAME_MODEL[frozenset(kinds)]} gave the same answers"] if kinds else []
+        reasons += _describe_equal_models(primary)
+        return f"{start}: {'; '.join(reasons)}" if primary else start
     margins = {verdict.rule.margin for verdict in primary if verdict.limit}
     if None in margins:
         return start
@@ -180,7 +181,15 @@ def _describe_accuracy(verdicts: Sequence[Verdict]) -> str:
     return f"{start}: a loss {loss} or more is excluded for every primary metric"
 
 
-def _cases_of(verdicts: Iterable[Verdict]) -> set[tuple[str, str]]:
+def _describe_equal_models(verdicts: Iterable[Verdict]) -> Iterator[str]:
+    """Yield, for models with other weights, why no answer can have changed, by the case nearest to a change."""
+    proofs = [verdict.comparison.logit_change for verdict in verdicts if verdict.comparison.logit_change]
+    for change in sorted(proofs, key=lambda change: change.margin - 2 * change.largest)[:1]:
+        moved = f"by at most {change.largest:.2g}, less than half of the smallest top-1 margin, {change.margin:.2g}"
+        yield f"no answer can have changed, since logits moved {moved if change.largest else 'not at all'}"
+
+
+def cases_of(verdicts: Iterable[Verdict]) -> set[tuple[str, str]]:
     """Return the cases, with their protocols, that some verdicts are on; pooled ones are on none."""
     comparisons = (verdict.comparison for verdict in verdicts)
     return {(comparison.case, comparison.protocol) for comparison in comparisons if not comparison.pooled}
@@ -204,38 +213,6 @@ def describe_pooled(verdict: Verdict) -> str:
 def describe_pooled_loss(verdict: Verdict, case: Evidence) -> str:
     """Return that a model lost over all its cases, for the case that lost most."""
     return f"{describe_pooled(verdict)}.\n  All its cases are pooled. {case.case} ({case.protocol}) lost most. {ACCEPT}"
-
-
-def describe_open_end(verdicts: Sequence[Verdict], *, strict: bool) -> Iterator[str]:
-    """Yield what the last line says about losses that are open or likely: which cases fail, and which pass and why.
-
-    Without a margin, and without `strict`, it says nothing.
-    """
-    if open_ := [verdict for verdict in verdicts if verdict.is_open]:
-        margins = {verdict.rule.margin for verdict in open_}
-        loss = f"a loss of {format_points(min(filter(None, margins)))}" if len(margins) == 1 else "a loss of the margin"
-        real = _cases_of(verdict for verdict in open_ if _is_likely_loss(verdict))
-        likely = f", and is likely to be real in {len(real)} (p<{LIKELY:g})" if real else ""
-        fails = count_of(len(_cases_of(open_)), "case, which fails", "cases, which fail")
-        yield f"{loss} is not excluded in {fails}{likely}"
-    primary = [verdict for verdict in verdicts if verdict.comparison.primary and (strict or verdict.rule.margin)]
-    if small := _cases_of(v for v in primary if v.decision == NO_REGRESSION and _is_likely_loss(v)):
-        yield f"a loss below the margin is likely to be real in {count_of(len(small), 'case')} (p<{LIKELY:g})"
-    passed = [verdict for verdict in primary if verdict.inconclusive and not verdict.must_be_decided]
-    if passed:
-        count = count_of(len(_cases_of(passed)), "inconclusive case passes", "inconclusive cases pass")
-        under = " under --eye-strict" if strict else ""
-        no_margin = any(verdict.rule.margin is None for verdict in passed)
-        yield f"{count}{under}, since " + (
-            "no --eye-margin says which loss must be excluded"
-            if no_margin
-            else "the primary metric is not critical (--eye-gate, --eye-policy)"
-        )
-
-
-def _is_likely_loss(verdict: Verdict) -> bool:
-    """Return whether a metric is worse with an own p-value below `LIKELY`."""
-    return verdict.comparison.loss > 0 and verdict.comparison.p < LIKELY
 
 
 def describe_benchmarks(verdicts: Sequence[Verdict]) -> str:
@@ -263,48 +240,13 @@ def _describe_inconclusive(verdicts: Sequence[Verdict]) -> str:
     return f"{start} cannot be excluded{decides}"
 
 
-def describe_undecided(verdict: Verdict) -> str:
-    """Return why a case fails whose critical metric is inconclusive, and the remedies."""
-    comparison = verdict.comparison
-    counts = f"{comparison.n_lost} lost, {comparison.gained} gained, " if comparison.is_proportion else ""
-    more = verdict.samples_to_decide()
-    images = "Add images"
-    if more:
-        condition = "If there is no loss and answers change as often as now"
-        images = f"{condition}, about {more:,} more images exclude the margin"
-    if comparison.loss > 0:
-        p_value = format_p_value(comparison.p)
-        real = f"The loss is likely to be real ({p_value}): see to the model. " if _is_likely_loss(verdict) else ""
-        scores = "--eye-gate=accuracy,score also tests the scores, which show a damaged model with fewer images"
-        accept = "a run of the case with --eye-update-baseline accepts it"
-        advice = f"{real}{images}. {scores}; {accept}."
-    else:
-        advice = f"{images}. A margin is chosen before a run: one above {_limit_text(verdict)} needs no more images."
-    limit = "any size" if isnan(verdict.limit) else f"up to {_limit_text(verdict)}"
-    before, after = compared_values(comparison)
-    change = format_change(comparison, with_interval=False)
-    margin = verdict.rule.margin or 0.0
-    return (
-        f"{comparison.case} ({comparison.protocol}): {comparison.name} is inconclusive.\n"
-        f"  {before} in the baseline, {after} now: {change}, {counts}"
-        f"{describe_n(comparison.n, comparison.n_clusters)}\n"
-        f"  a loss of {limit} cannot be excluded, and the margin is {format_points(margin)}\n"
-        f"  {advice}"
-    )
-
-
-def _limit_text(verdict: Verdict) -> str:
-    """Return the largest loss that an inconclusive metric leaves possible."""
-    return "any loss" if isnan(verdict.limit) else format_points(verdict.limit)
-
-
 def show_failing_numbers(verdicts: Sequence[Verdict]) -> Iterator[str]:
     """Yield a table of the metrics that fail cases and of the primary metrics of these cases.
 
     The table of a session has the metrics with a title alone, which need not be those that fail.
     """
     failing = [verdict for verdict in verdicts if verdict.regression]
-    cases = _cases_of(failing)
+    cases = cases_of(failing)
     rows = [
         verdict
         for verdict in verdicts

@@ -149,11 +149,11 @@ class Changes:
 
 
 def compare_with_previous(
-    runs: Runs, previous: Mapping[int, PreviousCase], against: str, rule: Rule, baseline: Path | None
+    runs: Runs, previous: Mapping[int, PreviousCase], against: str, rule: Rule, baseline: Path | None, store: Path
 ) -> Changes:
     """Compare every case with its previous one; with a named baseline, list the cases that have none."""
     pairs = {
-        case_key(case): CasePair(_to_evidence(old), _to_evidence(case), evidence_folder(case.folder))
+        case_key(case): CasePair(_to_evidence(old), _to_evidence(case), evidence_folder(case.folder), store=store)
         for case in runs.cases
         if (old := previous.get(id(case)))
     }

@@ -78,7 +78,9 @@ def write_page(options: PageOptions, folder: Path, progress: Callable[[str], Non
     loader.list_splits(options.data)  # raise an error if the root is no folder; missing splits are left without images
     _clear_folder(folder)
     previous = find_previous(runs, options.baseline, options.runs)
-    changes = compare_with_previous(runs, previous, options.baseline_name, options.rule, options.baseline)
+    changes = compare_with_previous(
+        runs, previous, options.baseline_name, options.rule, options.baseline, options.store
+    )
     group_summaries, sample_positions = _write_groups(
         folder, runs, changes, ThumbnailWriter(folder, options.side), loader
     )
