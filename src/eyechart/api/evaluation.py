@@ -21,7 +21,7 @@ from eyechart.data.dataset.limits import Limit, parse_limit
 from eyechart.data.discovery import find_split
 from eyechart.data.labels.label_files import LabelsOption
 from eyechart.data.readers.in_memory import open_in_memory
-from eyechart.data.splits.open_split import open_split
+from eyechart.data.splits.open_split import list_splits, open_split
 from eyechart.data.splits.registry import includes_benchmark
 from eyechart.errors import ModelError, SpecError, ToleranceError, UnavailableError
 from eyechart.evaluation.session import Session
@@ -59,11 +59,15 @@ class _Subject:
 
 @dataclass(frozen=True)
 class _SelectedData:
-    """The split that is evaluated, its data set unless it is found by the name, and the data root of a folder."""
+    """The split that is evaluated, its data set unless it is found by the name, and the data root of a folder.
+
+    `family` is that of the split (`SplitRef.family`).
+    """
 
     split: tuple[str, str]
     dataset: Dataset | None = None
     root: str | None = None
+    family: str = ""
 
 
 def evaluate(
@@ -90,7 +94,8 @@ def evaluate(
             transform)` for a classifier of torch, a model of timm, `(model, preprocess, tokenizer)` of open_clip,
             `(model, processor)` of transformers, or an object of a class of `eyechart.models.types`.
         data: The name of a split (`imagenet/sample`), a folder with a folder of images for each class, a DataFrame with
-            the columns `path` and `label`, a `datasets.Dataset`, or a torch data set of (image, label) with `classes`,
+            the columns `path` and `label` (for the protocol `questions`: image, question and answer), a
+            `datasets.Dataset`, or a torch data set of (image, label) with `classes`,
             or with `class_names` here.
         protocol: One or several names, or a class; by default all that suit the model and have the data's benchmark
             among theirs.
@@ -121,9 +126,10 @@ def evaluate(
     call = _describe_call(model, data, protocol=protocol, options=options, labels=labels, limit=limit, seed=seed)
     session_settings = dataclasses.replace(_session_settings(chosen, limit, seed), max_errors=max_errors)
     subject = describe_model(model, name, identity)
-    selected = _select_data(data, chosen["data_name"], chosen["class_names"], session_settings)
+    protocols = _protocol_names(protocol)
+    selected = _select_data(data, chosen["data_name"], chosen["class_names"], session_settings, protocols)
     session_settings = dataclasses.replace(session_settings, data=selected.root)
-    cases = _plan_cases(subject, selected.split, protocol, options or {})
+    cases = _plan_cases(subject, selected, protocols, options or {})
     folder = RunFolder(session_settings.out / run_name())
     with ExitStack() as stack:
         if isinstance(subject.in_memory, InMemory):
@@ -196,8 +202,18 @@ def _describe_call(model: Any, data: Any, **arguments: Any) -> str:
     return hide_secrets(f"eyechart.evaluate({', '.join([*shown, *named])})")
 
 
+def _protocol_names(protocol: str | type[Protocol[Any]] | Collection[str]) -> list[str]:
+    """Return the names of the protocols that are asked for, [] for all that suit."""
+    several = [protocol] if isinstance(protocol, str | type) else [*protocol]
+    return [add_protocol(item) if isinstance(item, type) else item for item in several]
+
+
 def _select_data(
-    data: Any, name: str, class_names: Sequence[str] | Mapping[int, str], settings: Settings
+    data: Any,
+    name: str,
+    class_names: Sequence[str] | Mapping[int, str],
+    settings: Settings,
+    protocols: Sequence[str] = (),
 ) -> _SelectedData:
     """Return the split that is evaluated. Raises SpecError or DataError for data that are not known."""
     folder = Path(data) if isinstance(data, Path) or (isinstance(data, str) and Path(data).is_dir()) else None
@@ -208,31 +224,32 @@ def _select_data(
         )
     if isinstance(data, str) and folder is None:
         benchmark, _, split = data.rpartition("/")
-        return _SelectedData((benchmark, split), root=settings.data)
+        refs = list_splits(settings.data, offline=settings.offline) if settings.data and not protocols else ()
+        family = next((ref.family for ref in refs if str(ref) == data), "")
+        return _SelectedData((benchmark, split), root=settings.data, family=family)
     ref = find_split(folder) if folder else None
     benchmark, _, split = (name or str(ref or IN_MEMORY)).rpartition("/")
     if not benchmark or not split:
         raise SpecError(f"data_name is '{name}'. Expected a benchmark and a split, such as pets/test.")
     if folder is None or ref is None:
-        return _SelectedData((benchmark, split), open_in_memory(data, benchmark, split, class_names))
+        tables = (get_protocol(word).open_in_memory(data, benchmark, split) for word in protocols)
+        dataset = next(filter(None, tables), None)
+        return _SelectedData((benchmark, split), dataset or open_in_memory(data, benchmark, split, class_names))
     named = dataclasses.replace(ref, benchmark=benchmark, split=split)
     dataset = open_split(named, cache=settings.store / "index", offline=settings.offline)
-    return _SelectedData((benchmark, split), dataset, None if name else str(folder.resolve().parent.parent))
+    root = None if name else str(folder.resolve().parent.parent)
+    return _SelectedData((benchmark, split), dataset, root, ref.family)
 
 
 def _plan_cases(
-    subject: _Subject,
-    split: tuple[str, str],
-    protocol: str | type[Protocol[Any]] | Collection[str],
-    options: Mapping[str, object],
+    subject: _Subject, selected: _SelectedData, names: Sequence[str], options: Mapping[str, object]
 ) -> list[Case]:
     """Return a case for each protocol and combination of its options. Raises ModelError if there is none."""
-    several = [protocol] if isinstance(protocol, str | type) else [*protocol]
-    names = [add_protocol(item) if isinstance(item, type) else item for item in several]
+    split = selected.split
     chosen = names or [
         name
         for name in protocol_targets()
-        if includes_benchmark(get_protocol(name).benchmarks, split[0])
+        if includes_benchmark(get_protocol(name).benchmarks, split[0], selected.family)
         and get_protocol(name).supports(subject.capabilities)
     ]
     cases: list[Case] = []

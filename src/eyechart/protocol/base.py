@@ -246,6 +246,16 @@ class Protocol(ABC, Generic[P]):
         """
         return ""
 
+    def open_in_memory(self, data: Any, benchmark: str, split: str) -> Dataset | None:  # noqa: ARG002
+        """Return a data set of an object that a program holds, None if the protocol takes labelled images as all do.
+
+        Args:
+            data: The object, such as a data frame.
+            benchmark: The name of the benchmark.
+            split: The name of the split.
+        """
+        return None
+
     @abstractmethod
     def predict(self, context: Context) -> P:
         """Send requests through `context.runner` and parse the responses.

@@ -13,13 +13,28 @@ from eyechart.cli import main
 
 Shop = Callable[..., Path]
 ROWS = (
-    {"id": "q1", "image": "1.png", "question": "Which colour?", "A": "red", "B": "blue", "C": "grey", "answer": "C",
-     "shelf": "top"},
-    {"id": "q2", "image": "1.png", "question": "Which size?", "A": "small", "B": "large", "answer": "B",
-     "shelf": "top"},
+    {
+        "id": "q1",
+        "image": "1.png",
+        "question": "Which colour?",
+        "A": "red",
+        "B": "blue",
+        "C": "grey",
+        "answer": "C",
+        "shelf": "top",
+    },
+    {
+        "id": "q2",
+        "image": "1.png",
+        "question": "Which size?",
+        "A": "small",
+        "B": "large",
+        "answer": "B",
+        "shelf": "top",
+    },
     {"id": "q3", "image": "2.png", "question": "Is it full?", "answer": "yes", "kind": "yes_no", "shelf": "low"},
     {"id": "q4", "image": "3.png", "question": "How many cups?", "answer": "3", "kind": "number", "shelf": "low"},
-)  # fmt: skip
+)
 SAID = {"Which colour?": "C", "Which size?": "It could be A or B", "Is it full?": "No.", "How many cups?": "three"}
 
 

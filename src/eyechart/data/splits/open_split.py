@@ -102,21 +102,21 @@ def open_split(
     if is_url(ref.location):
         with remote_folder(ref.location, offline=offline) as (folder, shards):
             dataset = _open_layout(replace(ref, location=str(folder)), cache, offline, known, shards)
-            return replace(dataset, slices=_read_slices(folder, dataset))
+            return replace(dataset, slices=(*dataset.slices, *_read_slices(folder, dataset)))
     dataset = _open_layout(ref, cache, offline, known)
     folder = Path(parse_hub(ref.location).location if ref.layout in ("hub", "disk") else ref.location)
     if not ref.location or not folder.is_dir():
         return dataset
     beside = picture_folders(folder) if ref.layout in ("shards", "hub", "disk") else []
     note = f"the folders {join_names(beside)} with pictures beside the shards or tables are not read."
-    slices = _read_slices(folder, dataset) or dataset.slices
+    slices = (*dataset.slices, *_read_slices(folder, dataset))
     notes = (*dataset.notes, *([note] if beside else []), *describe_unread(folder))
     return replace(dataset, slices=slices, notes=notes)
 
 
 def _read_slices(folder: Path, dataset: Dataset) -> tuple[SliceVariable, ...]:
     """Return the user's variables of a data set, none of which its details may have, too."""
-    own = () if dataset.details is None else dataset.details.slice_variables()
+    own = (*dataset.slices, *(() if dataset.details is None else dataset.details.slice_variables()))
     return read_slices(folder, dataset.index, [variable.name for variable in own])
 
 

@@ -49,6 +49,7 @@ class QuestionPredictions(Predictions):
     variant: Mapping[str, str]
     usage: Usage
     cost: float | None
+    seed: int
 
     @property
     def keys(self) -> tuple[str, ...]:  # type: ignore[override]

@@ -41,6 +41,8 @@ SEVERAL_LETTERS = re.compile(r"[(\[]?([a-z])[)\].]?(?:(?: ?[,;/&+] ?(?:and )?| a
 ONE_LETTER = re.compile(r"\b[a-z]\b")
 DECIMAL = re.compile(r"(?<![\w.])[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?:e[-+]?\d+)?(?![\d,]*\d)")
 BULLET = re.compile(r"(?:^|\n)\s*(?:[-*•]|\d+[.)])\s+")
+HEDGES = DOUBT | {"or", "either", "maybe", "perhaps", "possibly"}
+HEDGES = DOUBT | {"or", "either", "maybe", "perhaps", "possibly"}
 ITEMS = re.compile(r"[,;\n]|\band\b")
 COMPLETE: Mapping[str, Callable[[str], str]] = {
     CHOICE: read_complete_letter,
@@ -221,8 +223,6 @@ def _read_text(question: Question, text: str) -> Reading:
         wanted = f" {normalise(accepted)} "
         for sentence in split_sentences(answer):
             if wanted in f" {normalise(sentence)} ":
-                doubted = not DOUBT.isdisjoint(split_words(sentence)) and DOUBT.isdisjoint(
-                    split_words(accepted.lower())
-                )
-                return UNREAD if doubted else Reading(accepted, 1.0)
+                hedged = HEDGES.intersection(split_words(sentence)) - {*split_words(accepted.lower())}
+                return UNREAD if hedged else Reading(accepted, 1.0)
     return Reading(" ".join(answer.split()), 0.0)

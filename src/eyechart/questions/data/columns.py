@@ -55,6 +55,11 @@ class Columns:
         return f"columns: {used}{slices}; not used: {', '.join(unused) or 'none'}"
 
 
+def find_column(table: RawTable, role: str) -> str | None:
+    """Return the first column that may have a role, None if there is none."""
+    return next((name for name in NAMES[role] if name in table.columns), None)
+
+
 def find_columns(table: RawTable) -> Columns:
     """Return what each column is. Raises DataError for a missing column, and for two that may be the answer."""
     roles, unused = dict[str, str](), dict[str, str]()

@@ -21,13 +21,21 @@ from eyechart.questions.data.columns import (
     QUESTION,
     TOLERANCE,
     Columns,
+    find_column,
     find_columns,
     slice_variables,
 )
 from eyechart.questions.data.pictures import FOLDER, PictureList
 from eyechart.questions.data.question_set import Question, QuestionSet
 from eyechart.questions.data.right_options import find_right_options, parse_list
-from eyechart.questions.data.table_files import RawTable, cell_text, find_question_file, frame_table, read_question_file
+from eyechart.questions.data.table_files import (
+    ANSWER_NAMES,
+    RawTable,
+    cell_text,
+    find_question_file,
+    frame_table,
+    read_question_file,
+)
 
 PROVENANCE = "questions and answers: the table"
 
@@ -38,7 +46,32 @@ def open_question_folder(folder: Path, benchmark: str, split: str) -> Dataset:
     if path is None:
         raise DataError(f"{folder} has no table of questions. Expected questions.csv, .tsv, .jsonl or .parquet.")
     folders = [folder, folder / FOLDER, folder.parent, folder.parent / FOLDER]
-    return _build(read_question_file(path), path.name, PictureList(folders), benchmark, split)
+    table = _with_answers(read_question_file(path), find_question_file(folder, ANSWER_NAMES))
+    return _build(table, path.name, PictureList(folders), benchmark, split)
+
+
+def _with_answers(table: RawTable, path: Path | None) -> RawTable:
+    """Return a table with the answers of the file beside it, as LLaVA has questions and answers in two files.
+
+    Raises DataError if the table has answers itself, if a file has no ids, and for a question without an answer.
+    """
+    if path is None:
+        return table
+    answers = read_question_file(path)
+    ids, given = find_column(answers, ID), find_column(answers, ANSWER)
+    own, other = find_column(table, ID), find_column(table, ANSWER)
+    if other is not None:
+        raise DataError(f"{table.name} has the column {other}, and {path} has answers, too. Remove one of them.")
+    if own is None or ids is None or given is None:
+        raise DataError(f"{path} has no column id or answer, or {table.name} no id. Expected the id of each question.")
+    known = dict(zip(map(cell_text, answers.columns[ids]), answers.columns[given], strict=True))
+    for row, cell in enumerate(table.columns[own]):
+        if cell_text(cell) not in known:
+            raise DataError(
+                f"{table.location(row)}: {path} has no answer to '{cell_text(cell)}'. Add a row with this id."
+            )
+    column = [known[cell_text(cell)] for cell in table.columns[own]]
+    return replace(table, columns={**table.columns, ANSWER: column})
 
 
 def open_question_frame(frame: Any, benchmark: str, split: str) -> Dataset:

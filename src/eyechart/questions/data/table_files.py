@@ -14,6 +14,7 @@ from eyechart.errors import DataError
 from eyechart.files.text_files import decode_text
 
 NAMES = ("questions.csv", "questions.tsv", "questions.jsonl", "questions.parquet")
+ANSWER_NAMES = tuple(name.replace("questions", "answers") for name in NAMES)
 _LARGEST_CELL = 2**31 - 1  # a cell may be an image
 
 
@@ -41,9 +42,9 @@ class RawTable:
         return f"{self.unit} {self.row_numbers[row]}"
 
 
-def find_question_file(folder: Path) -> Path | None:
+def find_question_file(folder: Path, names: Sequence[str] = NAMES) -> Path | None:
     """Return the table of questions in a folder, None if there is none. Raises DataError if there are several."""
-    found = [path for name in NAMES if is_side_file(path := folder / name)]
+    found = [path for name in names if is_side_file(path := folder / name)]
     if len(found) > 1:
         raise DataError(
             f"{folder} has {' and '.join(path.name for path in found)}. Expected one table: remove all but one, since "

@@ -1,15 +1,14 @@
 """The accuracy of answers to questions, with intervals over images."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from eyechart.evaluation.case_result import sample_mean
+from eyechart.evaluation.case_result import bootstrap_means
 from eyechart.questions.answers.question_predictions import LABELS, QuestionPredictions
 from eyechart.results.estimates import Estimate
-
-SEED = 42
+from eyechart.statistics.clusters import clustered_t_interval
 
 
 def accuracy(predictions: QuestionPredictions) -> Iterator[Estimate]:
@@ -21,8 +20,7 @@ def accuracy(predictions: QuestionPredictions) -> Iterator[Estimate]:
     earned, clusters = predictions.credit, predictions.clusters()
     whole = np.where(np.isnan(earned), np.nan, earned == 1)
     if predictions.is_partial:
-        mean = sample_mean("credit", LABELS, earned, clusters, SEED)
-        yield replace(mean, correct=None)
+        yield _mean_credit(predictions)
     yield Estimate.proportion("acc", whole, clusters, labels=LABELS, title="all questions")
     if predictions.is_circular:
         first = predictions.first_credit
@@ -39,4 +37,22 @@ def accuracy(predictions: QuestionPredictions) -> Iterator[Estimate]:
             unread[answer.row] = 1
     yield Estimate.proportion(
         "unparsed", np.where(np.isnan(earned), np.nan, unread), clusters, labels=LABELS, compared=False
+    )
+
+
+def _mean_credit(predictions: QuestionPredictions) -> Estimate:
+    """Return the mean credit of the questions, with Student's interval over images."""
+    earned, clusters = predictions.credit, predictions.clusters()
+    known = ~np.isnan(earned)
+    n, n_clusters = int(known.sum()), len(np.unique(clusters[known]))
+    return Estimate(
+        name="credit",
+        labels=LABELS,
+        title="mean credit",
+        value=float(earned[known].mean()) if n else None,
+        n=n,
+        n_clusters=n_clusters,
+        interval=clustered_t_interval(earned, clusters) if n else None,
+        method="student" if n_clusters == n else "clustered student",
+        bootstrap=partial(bootstrap_means, earned, clusters, predictions.seed),
     )

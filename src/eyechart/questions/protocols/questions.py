@@ -7,6 +7,7 @@ question says `<image 1>`, its pictures stand there, else before the text.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import SpecError
@@ -23,6 +24,7 @@ from eyechart.questions.answers.kinds import AUTO, CHOICE, CHOICES, EXACT, KINDS
 from eyechart.questions.answers.orders import NO_SHUFFLE, option_orders, reorder
 from eyechart.questions.answers.question_predictions import LABELS, Answered, QuestionPredictions, listed_options
 from eyechart.questions.answers.readings import UNREAD, VERSION, complete_part, read_answer
+from eyechart.questions.data.open_questions import open_question_frame
 from eyechart.questions.data.question_set import Question, QuestionSet, find_questions
 from eyechart.questions.metrics.question_estimates import accuracy
 
@@ -98,6 +100,10 @@ class Questions(Protocol[QuestionPredictions]):
             return "a file of answers has one answer to each question. Leave out questions.circular=true."
         return ""
 
+    def open_in_memory(self, data: Any, benchmark: str, split: str) -> Dataset:
+        """Return the questions of a data frame."""
+        return open_question_frame(data, benchmark, split)
+
     def predict(self, context: Context) -> QuestionPredictions:
         """Ask every question in every order of its options, and read the answers."""
         questions = find_questions(context.dataset)
@@ -116,9 +122,14 @@ class Questions(Protocol[QuestionPredictions]):
             _answer(context, row, question, kinds[row], response)
             for (row, question), response in zip(shown, responses.responses, strict=True)
         )
-        usage = responses.usage
         return QuestionPredictions(
-            questions, kinds, answers, _variant(context, prompts), usage, context.model.cost(usage)
+            questions=questions,
+            kinds=kinds,
+            answers=answers,
+            variant=_variant(context, prompts),
+            usage=responses.usage,
+            cost=context.model.cost(responses.usage),
+            seed=context.runner.seed,
         )
 
 

@@ -60,16 +60,14 @@ def _rows(found: OneOption, labels: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _chance(case: CaseRun) -> Floats:
-    """Return the chance of a right answer to each sample (samples,)."""
+    """Return the chance of a right answer to each sample (samples,): by its options, else by the commonest target."""
     frame = case.samples()
-    if OPTIONS in frame:
-        counts = frame[OPTIONS].fillna("").astype(str).str.count(";").to_numpy(np.float64) + 1
-        by_options: Floats = 1 / counts
-        return by_options
+    options = frame[OPTIONS].fillna("").astype(str) if OPTIONS in frame else pd.Series("", frame.index)
     targets = frame[TARGET].fillna("")
-    known = targets[targets != ""]
+    known = targets[(targets != "") & (options == "")]
     commonest = known.value_counts(sort=True).index[0] if len(known) else ""
-    chance: Floats = (targets == commonest).to_numpy(np.float64)
+    counts = options.str.count(";").to_numpy(np.float64) + 1
+    chance: Floats = np.where(options == "", targets == commonest, 1 / counts)
     return chance
 
 
