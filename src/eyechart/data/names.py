@@ -35,7 +35,8 @@ def is_system(name: str) -> bool:
     >>> is_system("__MACOSX"), is_system("._red.png"), is_system("@eaDir"), is_system("red")
     (True, True, True, False)
     """
-    return name.casefold().startswith(SYSTEM_STARTS) or name.casefold() in SYSTEM_NAMES
+    name = name.casefold()
+    return name.startswith(SYSTEM_STARTS) or name in SYSTEM_NAMES
 
 
 def check_encoding(path: str, where: str = "") -> None:

@@ -88,6 +88,18 @@ def read_checked(path: Path) -> memoryview:
     return content
 
 
+def read_checked_lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file of `write_checked`. Raises ValueError after the last if it does not have its sha256."""
+    content = sha256()
+    with path.open("rb") as file:
+        expected = file.readline()
+        for line in file:
+            content.update(line)
+            yield line
+    if expected != f"{content.hexdigest()}\n".encode():
+        raise ValueError(f"the content of {path} does not have its sha256")
+
+
 def _checksum_line(content: bytes | memoryview) -> bytes:
     """Return the line with the sha256 of a content."""
     return f"{sha256(content).hexdigest()}\n".encode()

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
-from itertools import chain
+from itertools import chain, islice
 from typing import Protocol, Self
 
 import msgspec
@@ -15,6 +15,7 @@ from eyechart.data.dataset.limits import Limit, draw_rows
 from eyechart.errors import DataError, SpecError
 from eyechart.statistics.accuracy import Empty
 
+HASHED = 4096  # lines of samples that are hashed at once
 KEY_BITS = 48  # of what identifies a sample; the rest is of its image
 
 
@@ -83,8 +84,10 @@ def build_label_set(
     padded[np.arange(padded.shape[1]) < counts[:, None]] = [*chain.from_iterable(filter(None, known))]
     annotated = np.array([valid is not None for valid in known], dtype=np.bool_)
     text = {valid: f"\t{valid if valid is None else [*valid]}\n" for valid in {*known}}
-    content = "".join([f"{row.key}{text[valid]}" for row, valid in zip(rows, known, strict=True)])
-    return LabelSet(name, padded, annotated, empty, source, sha256(content.encode()).hexdigest())
+    content, lines = sha256(), (f"{row.key}{text[valid]}" for row, valid in zip(rows, known, strict=True))
+    while part := "".join(islice(lines, HASHED)):
+        content.update(part.encode())
+    return LabelSet(name, padded, annotated, empty, source, content.hexdigest())
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,9 +210,10 @@ class Dataset:
         return self._fingerprint_of(range(len(self.index)))
 
     def _fingerprint_of(self, rows: Sequence[int]) -> str:
-        content = sha256()
-        for row in rows:
-            content.update(f"{self.index[row].key}\t{self.index[row].sha256}\n".encode())
+        content, index = sha256(), self.index
+        lines = (f"{index[row].key}\t{index[row].sha256}\n" for row in rows)
+        while part := "".join(islice(lines, HASHED)):
+            content.update(part.encode())
         return content.hexdigest()
 
     @cached_property

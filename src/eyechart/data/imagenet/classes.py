@@ -16,7 +16,8 @@ from eyechart.files.installed import packaged_file
 CLASSES = 1000
 VAL_COUNT = 50_000
 SYNSET = re.compile(r"n\d{8}")
-VAL_FILE = re.compile(r"(ILSVRC2012_val_\d{8})(?:_n\d{8})?\.(?:JPEG|jpeg|JPG|jpg|png|webp)")  # copies may be others
+VAL_START = "ILSVRC2012_val_"
+VAL_FILE = re.compile(rf"({VAL_START}\d{{8}})(?:_n\d{{8}})?\.(?:JPEG|jpeg|JPG|jpg|png|webp)")  # copies may be others
 
 
 @cache
@@ -34,7 +35,7 @@ def val_labels() -> Mapping[str, int]:
 
 def val_file(path: str) -> str | None:
     """Return the ILSVRC name of a validation file, without the synset that some copies append; None for others."""
-    match = VAL_FILE.fullmatch(path.rpartition("/")[2])
+    match = VAL_FILE.fullmatch(path.rpartition("/")[2]) if VAL_START in path else None
     if not match:
         return None  # avoids building all 50,000 names, which takes 0.1 s
     file = f"{match[1]}.JPEG"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
@@ -186,6 +187,8 @@ def _check_names(location: Path | str, names: Sequence[str]) -> None:
 
 
 def _check_keys(location: Path | str, entries: Sequence[IndexEntry]) -> None:
+    if all(first.key < second.key for first, second in pairwise(entries)):
+        return
     entry_by_key: dict[str, IndexEntry] = {}
     for entry in entries:
         if (first := entry_by_key.setdefault(entry.key, entry)) is not entry:

@@ -12,10 +12,11 @@ import msgspec
 
 from eyechart.data.index.file_index import IndexEntry
 from eyechart.errors import DataError
-from eyechart.files.atomic import read_checked, write_checked
+from eyechart.files.atomic import read_checked_lines, write_checked
 from eyechart.files.path_encoding import check_locale
 
-FORMAT = 2
+FORMAT = 3
+ENTRIES = 4096  # on each line of a cache file: all at once would take as much memory as the index
 
 
 class FileFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -42,10 +43,14 @@ def real_path(entry: os.DirEntry[str] | Path, folder: str) -> str:
     return os.path.realpath(entry) if entry.is_symlink() else f"{folder}{os.sep}{entry.name}"
 
 
-def file_facts(file: os.DirEntry[str] | Path, folder: str) -> FileFacts:
-    """Return the facts of a file in a folder whose path has no links. Raises DataError for a broken link."""
+def file_facts(file: os.DirEntry[str] | Path, folder: str, *, regular: bool = False) -> FileFacts:
+    """Return the facts of a file in a folder whose path has no links; one that is `regular` is no link itself.
+
+    Raises DataError for a broken link.
+    """
     try:
-        stat, path = file.stat(), real_path(file, folder)
+        stat = file.stat()
+        path = f"{folder}{os.sep}{file.name}" if regular else real_path(file, folder)
     except OSError as error:
         raise DataError(f"{error.filename} cannot be read ({error.strerror}): copy it again, or remove it.") from error
     return FileFacts(path, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
@@ -82,7 +87,7 @@ def load_or_build(
             entries = build()
             with suppress(OSError):
                 path.parent.mkdir(parents=True, exist_ok=True)
-                write_checked(path, msgspec.json.encode(entries))
+                write_checked(path, b"".join(_encode_lines(entries)))
         return entries
 
 
@@ -99,9 +104,17 @@ def _lock(path: Path) -> Iterator[None]:
         lock.release()
 
 
+def _encode_lines(entries: Sequence[IndexEntry]) -> Iterator[bytes]:
+    for start in range(0, len(entries), ENTRIES):
+        yield msgspec.json.encode(entries[start : start + ENTRIES]) + b"\n"
+
+
 def _read_entries(path: Path) -> Sequence[IndexEntry] | None:
     """Return the entries of a cache file, None if its checksum does not match."""
+    entries = list[IndexEntry]()
     try:
-        return msgspec.json.decode(read_checked(path), type=tuple[IndexEntry, ...])
+        for line in read_checked_lines(path):
+            entries += msgspec.json.decode(line, type=tuple[IndexEntry, ...])
     except (OSError, ValueError):
         return None
+    return entries

@@ -9,8 +9,6 @@ from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
-
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.discovery import is_document, join_names
 from eyechart.data.imagenet.classes import synset_classes, val_file, val_labels
@@ -43,14 +41,15 @@ def open_folder(
     """
     folders, flat, entries, notes = _read_index(folder, cache)
     classed = read_class_folders(folder, folders, read_class_names(folder), classes, flat=flat)
-    labels = classed.labels
-    ordered = sorted((_with_label(folder, entry, labels) for entry in entries), key=attrgetter("key"))
+    for number, entry in enumerate(entries):  # one by one: a second list of a million would take its memory, too
+        entries[number] = _with_label(folder, entry, classed.labels)
+    entries.sort(key=attrgetter("key"))
     files = "labels: those of ILSVRC's validation files, by their names; class names: those of ImageNet"
     dataset = build_dataset(
         folder,
         benchmark,
         split,
-        ordered,
+        entries,
         classes=classed.count,
         names=classed.names,
         upright=upright,
@@ -60,7 +59,7 @@ def open_folder(
     return replace(dataset, notes=(*classed.notes, *dataset.notes, *notes))
 
 
-def _read_index(folder: Path, cache: Path | None) -> tuple[list[str], bool, Sequence[IndexEntry], tuple[str, ...]]:
+def _read_index(folder: Path, cache: Path | None) -> tuple[list[str], bool, list[IndexEntry], tuple[str, ...]]:
     """Return the names of the class folders, the entries of all images, and the notes about other files.
 
     Folders without pictures beside ILSVRC validation files are no classes, and the second value is whether there are
@@ -71,15 +70,17 @@ def _read_index(folder: Path, cache: Path | None) -> tuple[list[str], bool, Sequ
         if path.suffix.lower() not in LABEL_SUFFIXES:
             check_link(path)
     listed = [_list(entry, real_path(entry, root)) for entry in top.folders]
-    flat = bool(top.pictures) and all(val_file(path) is not None for path in top.pictures)
+    flat = bool(top.pictures) and all(val_file(name) is not None for name in top.names())
     empty = [entry.name for entry, listing in zip(top.folders, listed, strict=True) if not listing.pictures]
     strays = [name for name in empty if name not in synset_classes()] if flat else []
 
+    pairs = [(str(folder), top), *((entry.path, listing) for entry, listing in zip(top.folders, listed, strict=True))]
+
     def build() -> list[IndexEntry]:
-        return _index(folder, [picture for listing in (top, *listed) for picture in listing.pictures])
+        return _index(folder, [f"{path}{os.sep}{name}" for path, of in pairs for name in of.names()])
 
     facts = [listing.facts for listing in (top, *listed)]
-    entries = load_or_build(cache, facts, build, reader=f"folder {root}")
+    entries = [*load_or_build(cache, facts, build, reader=f"folder {root}")]
     folders = [entry.name for entry in top.folders if entry.name not in strays]
     stray_note = (f"{join_names(strays)} beside the pictures has none and is not read.",) if strays else ()
     return folders, flat, entries, (*stray_note, *_describe_ignored(folder, listed))
@@ -88,10 +89,13 @@ def _read_index(folder: Path, cache: Path | None) -> tuple[list[str], bool, Sequ
 class _Listing(NamedTuple):
     """The visible entries of a folder, sorted by name: images (by extension) and their facts, folders, other files."""
 
-    pictures: list[str]
+    pictures: str  # their names, a slash after each, since a million texts would take 100 MB
     facts: str  # their hash, since the facts of a million files would take 200 MB
     folders: list[os.DirEntry[str]]
     others: list[str]
+
+    def names(self) -> list[str]:
+        return self.pictures.split("/")[:-1]
 
 
 def _list(folder: Path | os.DirEntry[str], real_path: str) -> _Listing:
@@ -109,8 +113,8 @@ def _list(folder: Path | os.DirEntry[str], real_path: str) -> _Listing:
                 if not regular:
                     check_link(Path(entry))
                     _check_regular_file(entry)
-                pictures.append(entry.path)
-                facts.append(file_facts(entry, real_path))
+                pictures.append(f"{entry.name}/")
+                facts.append(file_facts(entry, real_path, regular=regular))
             else:
                 others.append(entry.path)
     except OSError as error:
@@ -118,7 +122,7 @@ def _list(folder: Path | os.DirEntry[str], real_path: str) -> _Listing:
             f"{Path(folder)} cannot be listed ({error.strerror}): allow this user to read and enter it, or move it "
             "away."
         ) from error
-    return _Listing(pictures, hash_facts(facts), folders, others)
+    return _Listing("".join(pictures), hash_facts(facts), folders, others)
 
 
 def _check_regular_file(picture: os.DirEntry[str]) -> None:
@@ -142,7 +146,7 @@ def _index(folder: Path, pictures: Sequence[str]) -> list[IndexEntry]:
     def entry(picture: str) -> IndexEntry:
         path = Path(picture)
         location = path.relative_to(folder).as_posix()
-        return IndexEntry(location, path.name, sha256(_read_bytes(path)).hexdigest(), location)
+        return IndexEntry(location, path.name, sha256(_read_bytes(path)).hexdigest(), "")
 
     with ThreadPoolExecutor() as pool:
         return list(pool.map(entry, pictures))
@@ -156,21 +160,22 @@ def _read_bytes(path: Path) -> bytes:
 
 
 def _with_label(folder: Path, entry: IndexEntry, labels: Mapping[str, int]) -> IndexEntry:
-    above = entry.path.rpartition("/")[0]
+    """Return an entry with its label, and with its path, which is its key in the cache."""
+    path = entry.key
+    above = path.rpartition("/")[0]
     file = val_file(entry.file) if labels is synset_classes() else None
     if file is None and not above:
         beside = describe_label_files([folder, folder / "annotations", folder.parent])
         raise DataError(
-            f"{folder / entry.path} has no label: it lies in no class folder and is no ILSVRC validation file. "
+            f"{folder / path} has no label: it lies in no class folder and is no ILSVRC validation file. "
             f"Move it into the folder of its class.{beside}"
         )
-    if file is None:  # a third of the time of msgspec.structs.replace
-        path = entry.key if entry.key == entry.path else entry.path  # one text instead of two
-        return IndexEntry(entry.key, entry.file, entry.sha256, path, label=labels[above])
+    if file is None:
+        return IndexEntry(path, entry.file, entry.sha256, path, label=labels[above])
     label = labels[above] if above else val_labels()[file]
     if label != val_labels()[file]:
         raise DataError(
-            f"{folder / entry.path} lies in the folder of class {label}, but {file} is of class {val_labels()[file]}: "
+            f"{folder / path} lies in the folder of class {label}, but {file} is of class {val_labels()[file]}: "
             "sort the validation files into their synsets again."
         )
-    return msgspec.structs.replace(entry, key=file, file=file, label=label)
+    return IndexEntry(file, file, entry.sha256, path, label=label)
