@@ -197,7 +197,7 @@ def test_every_table_of_the_papers_has_a_command_with_the_preset_of_its_study(py
         if line.startswith("eyechart run "):
             check_command(shlex.split(line), pytest_options)
     without = [line for line in commands if "--eye-preset=" not in line]
-    assert len(without) == 7  # annotation, the population of models, and five tables that no paper has
+    assert len(without) == 8  # annotation, the population of models, and six tables that no paper has
     for name in re.findall(r"--eye-preset=(\S+)", "\n".join(commands)):
         assert name in preset_names()
 

@@ -1,6 +1,7 @@
 """Runs as Python objects: frames of numbers and answers, tables, figures, the page, and the comparison of two runs."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from io import StringIO
 from pathlib import Path
@@ -119,17 +120,21 @@ class EvaluationRun:
         figure: Figure = draw_main_metrics(self.loaded)
         return figure
 
-    def table(self, name: str, labels: str | None = None) -> list[pd.DataFrame]:
+    def table(
+        self, name: str, labels: str | None = None, *, annotations: Sequence[Path | str] = ()
+    ) -> list[pd.DataFrame]:
         """Return a published table, such as `label-categories` or `T4`.
 
         Args:
             name: Its name, or its number in the paper.
             labels: Only this label set; None for all.
+            annotations: The files of annotators' answers, for `reannotated` and `F7`.
 
         Returns:
             One frame per selection of comparable cases. `frame.attrs` has its title and notes.
         """
-        return [_table_frame(table) for table in tables(name, self.loaded, labels)]
+        runs = replace(self.loaded, annotations=tuple(map(Path, annotations)))
+        return [_table_frame(table) for table in tables(name, runs, labels)]
 
     def ranks(
         self, metric: str | None = None, labels: str | None = None, *, alpha: float = ALPHA, weights: str = SPLITS
@@ -169,13 +174,21 @@ class EvaluationRun:
         path: Path = draw(name, self.loaded, labels, None if out is None else Path(out), report_folder(self.folder))
         return path
 
-    def page(self, out: Path | str | None = None, *, data: str | None = None, figures: bool = True) -> Path:
+    def page(
+        self,
+        out: Path | str | None = None,
+        *,
+        data: str | None = None,
+        figures: bool = True,
+        annotations: Sequence[Path | str] = (),
+    ) -> Path:
         """Write the page, a folder that opens from disk.
 
         Args:
             out: The folder to write; None for one in the folder of the run.
             data: The folder of the images, as for `--eye-data`; None for the recorded one.
             figures: Whether the published figures are drawn, which takes longest.
+            annotations: The files of annotators' answers, whose tables the page shows.
 
         Returns:
             The path of its `index.html`.
@@ -183,7 +196,9 @@ class EvaluationRun:
         from eyechart.reports.page.write_page import PageOptions, write_page
 
         folder = Path(out) if out is not None else report_folder(self.folder) / "page"
-        write_page(PageOptions(self.folders, data=data, store=self.store, figures=figures), folder)
+        answers = tuple(map(Path, annotations))
+        options = PageOptions(self.folders, data=data, store=self.store, figures=figures, annotations=answers)
+        write_page(options, folder)
         return folder / "index.html"
 
     def __repr__(self) -> str:

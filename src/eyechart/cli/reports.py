@@ -140,6 +140,7 @@ def figure(
     "--baseline", metavar="PATH", type=PATH, help="Compare with this run, or with this file or folder of baselines."
 )
 @rule_options
+@annotations_option
 @recorded_data_option
 @store_option
 @click.option(

@@ -56,7 +56,7 @@ format_option = click.option(
 labels_option = click.option("--labels", metavar="NAME", help="Only this label set.")
 annotations_option = click.option(
     "--annotations", metavar="ANSWERS.json", type=PATH, multiple=True,
-    help="For F7: answers to a sheet of `eyechart annotate`. Repeatable.",
+    help="For F7 and reannotated: answers to a sheet of `eyechart annotate`. Repeatable.",
 )  # fmt: skip
 reference_option = click.option(
     "--reference", metavar="SPEC", multiple=True,

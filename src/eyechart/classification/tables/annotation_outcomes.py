@@ -18,8 +18,9 @@ from eyechart.reports.annotation.answer_files import (
     AnswerFile,
     CategoryCounts,
     Item,
+    SheetKey,
     SheetSource,
-    read_answer_file,
+    read_answers,
 )
 from eyechart.reports.figures.charts import BlockFigure
 from eyechart.reports.runs import ComparableCases, Runs
@@ -53,10 +54,10 @@ class _SheetPage(Page):
     """The case whose answers a sheet disputes, and the files of answers to such sheets."""
 
     source: SheetSource
-    answer_files: tuple[AnswerFile, ...]
+    answer_files: tuple[AnswerFile[SheetKey], ...]
 
 
-def _create_page(source: SheetSource, answer_files: Sequence[AnswerFile], runs: Runs) -> _SheetPage:
+def _create_page(source: SheetSource, answer_files: Sequence[AnswerFile[SheetKey]], runs: Runs) -> _SheetPage:
     """Return the page of one source; its rows are named by their cells."""
     group = _find_group(source, answer_files, runs)
     case = next(case for case in group.cases if case.record.case == source.case)
@@ -67,39 +68,21 @@ def _create_page(source: SheetSource, answer_files: Sequence[AnswerFile], runs: 
     )  # fmt: skip
 
 
-def _read_answers(runs: Runs, labels: str | None) -> list[tuple[SheetSource, list[AnswerFile]]]:
+def _read_answers(runs: Runs, labels: str | None) -> list[tuple[SheetSource, list[AnswerFile[SheetKey]]]]:
     """Return the answer files by source, of all label sets or only the named one."""
     folders = [report_folder(folder) for folder, _ in runs.sessions]
-    answer_files = [read_answer_file(path, folders) for path in runs.annotations]
-    selected = [
-        (source, files) for source, files in _by_source(answer_files).items() if labels in (None, source.labels)
-    ]
+    answer_files = read_answers(runs.annotations, folders, SheetKey)
+    by_source: dict[SheetSource, list[AnswerFile[SheetKey]]] = {}
+    for file in answer_files:
+        by_source.setdefault(file.key.source, []).append(file)
+    selected = [(source, files) for source, files in by_source.items() if labels in (None, source.labels)]
     if answer_files and not selected:
         known = ", ".join(dict.fromkeys(file.key.source.labels for file in answer_files))
         raise ReportError(f"--labels is '{labels}', and the answers are about {known}. Leave it out, or name that.")
     return selected
 
 
-def _by_source(answer_files: Sequence[AnswerFile]) -> dict[SheetSource, list[AnswerFile]]:
-    """Group answer files by source; raise ReportError if two files answer the same image."""
-
-    def answered_keys(file: AnswerFile) -> set[str]:
-        return {file.key.items[index].key for index in file.choices}
-
-    known: dict[SheetSource, list[AnswerFile]] = {}
-    for file in answer_files:
-        files = known.setdefault(file.key.source, [])
-        for other in files:
-            if twice := answered_keys(other) & answered_keys(file):
-                raise ReportError(
-                    f"{other.path} and {file.path} both answer the image {min(twice)}, of {len(twice)} in common. "
-                    "Give one of them, or make a table of each."
-                )
-        files.append(file)
-    return known
-
-
-def _find_group(source: SheetSource, answer_files: Sequence[AnswerFile], runs: Runs) -> ComparableCases:
+def _find_group(source: SheetSource, answer_files: Sequence[AnswerFile[SheetKey]], runs: Runs) -> ComparableCases:
     """Return the group of the case, with the same answers, that the sheet was made from."""
     for group in runs.groups:
         for case in group.cases:
@@ -149,7 +132,7 @@ def count_outcomes(
     return pd.concat([cells.drop(columns="n").assign(**{"": "#"}), with_wilson(shares).assign(**{"": "%"})])
 
 
-def _outcome_notes(source: SheetSource, answer_files: Sequence[AnswerFile]) -> Iterator[str]:
+def _outcome_notes(source: SheetSource, answer_files: Sequence[AnswerFile[SheetKey]]) -> Iterator[str]:
     """Yield the explanation of the table."""
     yield (
         f"Disputed: the model gave a valid prediction, and {source.labels} says that it is wrong. In S- and M- the "
@@ -167,7 +150,7 @@ def _outcome_notes(source: SheetSource, answer_files: Sequence[AnswerFile]) -> I
     yield from _unanswered_notes(answer_files)
 
 
-def _unanswered_notes(answer_files: Sequence[AnswerFile]) -> Iterator[str]:
+def _unanswered_notes(answer_files: Sequence[AnswerFile[SheetKey]]) -> Iterator[str]:
     """Yield the number of images without an answer, and the number of comments."""
     for file in answer_files:
         done, size = len(file.choices), len(file.key.items)

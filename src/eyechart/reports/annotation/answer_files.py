@@ -7,7 +7,7 @@ annotators.
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -57,11 +57,30 @@ class SheetSource(msgspec.Struct, frozen=True, kw_only=True):
     counts: tuple[CategoryCounts, ...]
 
 
-class SheetKey(msgspec.Struct, frozen=True, kw_only=True):
-    """The images of a sheet and the sources of their candidates; items are numbered from 1."""
+class SampleDraw(msgspec.Struct, frozen=True, kw_only=True):
+    """A sample of the images of a split, drawn by chance, whose answers estimate the accuracy of every model.
 
+    `strata` has a character for each image of the split: the number of its stratum, or `-` for an image that the labels
+    do not score. `size` images were drawn, and every image of a stratum had the same probability. The answers to a
+    `sequential` sample may be looked at before all are there. `equivalents` are the classes that count as equal to an
+    offered class, by its number.
+    """
+
+    split: str
+    fingerprint: str
+    labels: str
+    labels_sha256: str
+    size: int
+    strata: str
+    sequential: bool
+    equivalents: dict[str, tuple[int, ...]]
+
+    def __hash__(self) -> int:
+        return hash((self.fingerprint, self.labels, self.strata, self.size))
+
+
+class _Key(msgspec.Struct, frozen=True, kw_only=True):
     schema: int = SCHEMA
-    source: SheetSource
     names: str
     seed: int
     items: tuple[Item, ...]
@@ -70,6 +89,22 @@ class SheetKey(msgspec.Struct, frozen=True, kw_only=True):
     def sheet(self) -> str:
         """Return the id of the sheet: a digest of the key, which reveals nothing."""
         return sha256(msgspec.json.encode(self, order="sorted")).hexdigest()[:16]
+
+
+class SheetKey(_Key, frozen=True, kw_only=True):
+    """The images of a sheet of disputed images and the sources of their candidates; items are numbered from 1."""
+
+    source: SheetSource
+
+
+class SampleKey(_Key, frozen=True, kw_only=True):
+    """The images of the sheet of a drawn sample, or of an annotator's part of it, in the order of the draw."""
+
+    draw: SampleDraw
+
+
+AnyKey = SheetKey | SampleKey
+Key = TypeVar("Key", SheetKey, SampleKey)
 
 
 class AnnotatorChoice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -93,11 +128,11 @@ class _SheetAnswers(msgspec.Struct, frozen=True, kw_only=True):
     answers: dict[str, AnnotatorChoice]
 
 
-class AnswerFile(msgspec.Struct, frozen=True, kw_only=True):
+class AnswerFile(msgspec.Struct, Generic[Key], frozen=True, kw_only=True):
     """A file of answers with the key of its sheet."""
 
     path: Path
-    key: SheetKey
+    key: Key
     answers: _SheetAnswers
 
     @property
@@ -111,7 +146,7 @@ def key_path(sheet: Path) -> Path:
     return sheet.with_suffix(".key.json")
 
 
-def write_key(key: SheetKey, path: Path) -> None:
+def write_key(key: AnyKey, path: Path) -> None:
     """Write a key; raise ReportError if the file is the key of another sheet, whose answers would become unreadable."""
     if path.is_file() and read_key(path).sheet != key.sheet:
         raise ReportError(
@@ -121,12 +156,37 @@ def write_key(key: SheetKey, path: Path) -> None:
     path.write_bytes(encode(key))
 
 
-def read_key(path: Path) -> SheetKey:
-    """Return the key in a file."""
-    return read(path, SheetKey, "the key of a sheet", "Write the sheet again, with the same options.")
+def read_key(path: Path) -> AnyKey:
+    """Return the key in a file, that of disputed images or that of a drawn sample."""
+    description, remedy = "the key of a sheet", "Write the sheet again, with the same options."
+    if "draw" in read(path, dict[str, Any], description, remedy):
+        return read(path, SampleKey, description, remedy)
+    return read(path, SheetKey, description, remedy)
 
 
-def read_answer_file(path: Path, folders: Sequence[Path]) -> AnswerFile:
+def read_answers(paths: Sequence[Path], folders: Sequence[Path], kind: type[Key]) -> list[AnswerFile[Key]]:
+    """Return the answers to sheets of one kind; raise ReportError if two files answer the same image of one sample."""
+    files = [file for path in paths for file in [read_answer_file(path, folders)] if isinstance(file.key, kind)]
+    for index, file in enumerate(files):
+        for other in files[:index]:
+            twice = _answered_keys(other) & _answered_keys(file) if _source(other.key) == _source(file.key) else set()
+            if twice:
+                raise ReportError(
+                    f"{other.path} and {file.path} both answer the image {min(twice)}, of {len(twice)} in common. "
+                    "Give one of them, or make a table of each."
+                )
+    return files
+
+
+def _source(key: AnyKey) -> SheetSource | SampleDraw:
+    return key.source if isinstance(key, SheetKey) else key.draw
+
+
+def _answered_keys(file: AnswerFile[Any]) -> set[str]:
+    return {file.key.items[index].key for index in file.choices}
+
+
+def read_answer_file(path: Path, folders: Sequence[Path]) -> AnswerFile[Any]:
     """Return answers checked against the key of their sheet, which is in their folder or one of `folders`."""
     again = "Download the answers from the sheet again."
     answers = read(path, _SheetAnswers, "the answers to a sheet", again)
@@ -134,10 +194,10 @@ def read_answer_file(path: Path, folders: Sequence[Path]) -> AnswerFile:
     for number, choice in answers.answers.items():
         if fault := _find_fault(number, choice, key):
             raise ReportError(f"{path}: the answer to picture {number!r} {fault}. {again}")
-    return AnswerFile(path=path, key=key, answers=answers)
+    return AnswerFile[Any](path=path, key=key, answers=answers)
 
 
-def _find_key(sheet: str, answers: Path, folders: Sequence[Path]) -> SheetKey:
+def _find_key(sheet: str, answers: Path, folders: Sequence[Path]) -> AnyKey:
     """Return the key of a sheet; other keys in the folders are ignored."""
     keys = dict.fromkeys(path for folder in folders for path in sorted(folder.glob("*.key.json")))
     match = next((key for path in keys if (key := read_key(path)).sheet == sheet), None)
@@ -150,7 +210,7 @@ def _find_key(sheet: str, answers: Path, folders: Sequence[Path]) -> SheetKey:
     return match
 
 
-def _find_fault(number: str, choice: AnnotatorChoice, key: SheetKey) -> str:
+def _find_fault(number: str, choice: AnnotatorChoice, key: AnyKey) -> str:
     """Return what is wrong with an answer, or ""."""
     numbers = [str(index) for index in range(1, len(key.items) + 1)]
     if number not in numbers:

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.splits.open_split import list_splits
 from eyechart.errors import ReportError
 from eyechart.files.folders import STORE
-from eyechart.reports.annotation.answer_files import Item, SheetKey, key_path, write_key
+from eyechart.reports.annotation.answer_files import AnyKey, SheetKey, key_path, write_key
 from eyechart.reports.annotation.disputed_items import (
     DISPUTED,
     DisputedCase,
@@ -44,12 +45,17 @@ class SheetOptions:
 
     def select_rows(self, rows: list[int]) -> list[int]:
         """Return the requested part of the first `limit` rows."""
-        match = re.fullmatch(r"0*([1-9]\d*)/0*([1-9]\d*)", self.part)
-        if match is None or int(match[1]) > int(match[2]):
-            raise ReportError(f"--part is '{self.part}', expected K/N with K from 1 to N, such as 2/5.")
         if self.limit is not None and self.limit < 1:
             raise ReportError(f"--limit is {self.limit}, expected a number of images from 1 up.")
-        return rows[: self.limit][int(match[1]) - 1 :: int(match[2])]
+        return select_part(rows[: self.limit], self.part)
+
+
+def select_part(rows: list[int], part: str) -> list[int]:
+    """Return the rows of the K-th of N annotators; `part` is K/N."""
+    match = re.fullmatch(r"0*([1-9]\d*)/0*([1-9]\d*)", part)
+    if match is None or int(match[1]) > int(match[2]):
+        raise ReportError(f"--part is '{part}', expected K/N with K from 1 to N, such as 2/5.")
+    return rows[int(match[1]) - 1 :: int(match[2])]
 
 
 def write(runs: Runs, options: SheetOptions, out: Path) -> str:
@@ -65,25 +71,24 @@ def write(runs: Runs, options: SheetOptions, out: Path) -> str:
         seed=options.seed,
         items=tuple(create_items(disputed, rows, dataset, options.names, options.seed)),
     )
+    categories = Counter(item.category for item in key.items)
+    counts = ", ".join(f"{category}: {n}" for category, n in sorted(categories.items()))
+    return write_files(key, dataset, rows, out, counts, "F7")
+
+
+def write_files(key: AnyKey, dataset: Dataset, rows: Sequence[int], out: Path, counts: str, table: str) -> str:
+    """Write a sheet and its key, and return which files they are and how to continue with a table."""
     out.parent.mkdir(parents=True, exist_ok=True)
     write_key(key, key_path(out))
-    sheet = Sheet("annotation", TITLE, key.sheet, {"items": [candidate_names(item) for item in key.items]})
-    write_sheet(out, sheet, pictures(dataset, rows))
-    return summary(key, out)
-
-
-def summary(key: SheetKey, out: Path) -> str:
-    """Return which files were written and how to continue."""
-    counts = ", ".join(
-        f"{category}: {n}" for category, n in sorted(Counter(item.category for item in key.items).items())
-    )
+    names = [[one_line(candidate.name) for candidate in item.candidates] for item in key.items]
+    write_sheet(out, Sheet("annotation", TITLE, key.sheet, {"items": names}), pictures(dataset, rows))
     size = out.stat().st_size
     advice = "" if size < LARGE else " This is much for a browser: make several sheets with --part=1/N, --part=2/N, …"
     return (
         f"{out}: {len(key.items)} pictures ({counts}), {size / 1e6:.1f} MB.{advice}\n"
         f"{key_path(out)}: the sources of the suggestions. Do not give it to annotators; keep it with "
         "the run or the answers.\n"
-        f"Then: eyechart table F7 RUN… --annotations=answers-{key.sheet}.json"
+        f"Then: eyechart table {table} RUN… --annotations=answers-{key.sheet}.json"
     )
 
 
@@ -118,8 +123,3 @@ def open_data(case: CaseRun, root: str | None, store: Path) -> Dataset:
         seed=record.seed,
         offline=root is None,
     )
-
-
-def candidate_names(item: Item) -> list[str]:
-    """Return the names that the sheet shows for an image, in their order."""
-    return [one_line(candidate.name) for candidate in item.candidates]

@@ -54,7 +54,7 @@ class DisputedCase:
     @cached_property
     def predictions(self) -> Ints:
         """Return the model's class for each image, -1 without a valid prediction."""
-        return _first_classes(self.case)
+        return first_classes(self.case)
 
     @property
     def disputed(self) -> Bools:
@@ -103,10 +103,10 @@ class DisputedCase:
     @cached_property
     def second_predictions(self) -> Ints:
         """Return the second model's class for each image, -1 without one."""
-        return _first_classes(self.second) if self.second else np.full(len(self.predictions), -1, np.int64)
+        return first_classes(self.second) if self.second else np.full(len(self.predictions), -1, np.int64)
 
 
-def _first_classes(case: CaseRun) -> Ints:
+def first_classes(case: CaseRun) -> Ints:
     """Return the first class of every answer of a case, -1 for an error or an answer without a class."""
     samples = case.samples(["top1", "error"])
     classes = samples["top1"].where((samples["top1"] != "") & (samples["error"] == ""), "-1")
@@ -119,11 +119,11 @@ def create_items(
     """Return the selected images with their candidates, each class once, in random order per image."""
     class_names, equivalents = (
         read_names(dataset, names),
-        _EquivalentClasses(disputed.case.record.variant.get("equivalences", "none"), dataset),
+        EquivalentClasses(disputed.case.record.variant.get("equivalences", "none"), dataset),
     )
     samples = disputed.samples.iloc[[*rows]]
     candidates = (
-        tuple(_create_candidates(disputed.suggestions(row), class_names, equivalents, f"{seed}|{key}"))
+        tuple(create_candidates(disputed.suggestions(row), class_names, equivalents, f"{seed}|{key}"))
         for row, key in zip(rows, samples["key"], strict=True)
     )
     return [
@@ -133,7 +133,7 @@ def create_items(
 
 
 @dataclass(frozen=True)
-class _EquivalentClasses:
+class EquivalentClasses:
     """Returns the classes that count as equal to a class, by the rule of the run."""
 
     rule: str
@@ -152,8 +152,8 @@ class _EquivalentClasses:
         return {*expand_labels([[label]], self.pairs, self.dataset.classes, strict=strict)[0].tolist()} - {-1}
 
 
-def _create_candidates(
-    suggested: Mapping[str, set[int]], names: Sequence[str], equivalent_classes: _EquivalentClasses, seed: str
+def create_candidates(
+    suggested: Mapping[str, set[int]], names: Sequence[str], equivalent_classes: EquivalentClasses, seed: str
 ) -> Iterator[Candidate]:
     """Yield every class once, with all sources that suggested it or an equivalent; the order depends on the image."""
     classes = sorted(set[int]().union(*suggested.values()))

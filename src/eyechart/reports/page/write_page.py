@@ -4,7 +4,7 @@ import gc
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ GLOSSARY = ("metrics", "labels", "subsets", "protocols", "intervals")  # section
 
 @dataclass(frozen=True)
 class PageOptions:
-    """The options of `page`: runs, baseline, images, and the size of thumbnails (0: none)."""
+    """The options of `page`: runs, baseline, answers of annotators, images, and the size of thumbnails (0: none)."""
 
     runs: tuple[Path, ...]
     baseline: Path | None = None
@@ -49,6 +49,7 @@ class PageOptions:
     side: int = 320
     figures: bool = True
     rule: Rule = DEFAULT_RULE
+    annotations: tuple[Path, ...] = ()
 
     @property
     def baseline_name(self) -> str:
@@ -74,7 +75,8 @@ def _without_collection() -> Iterator[None]:
 @_without_collection()
 def write_page(options: PageOptions, folder: Path, progress: Callable[[str], None] = lambda _: None) -> list[str]:
     """Write the page into a folder, and return the notes to print; `progress` is called with each step."""
-    runs, loader = load(options.runs), SampleLoader(options.data, options.store, progress=progress)
+    runs = replace(load(options.runs), annotations=options.annotations)
+    loader = SampleLoader(options.data, options.store, progress=progress)
     loader.list_splits(options.data)  # raise an error if the root is no folder; missing splits are left without images
     _clear_folder(folder)
     previous = find_previous(runs, options.baseline, options.runs)

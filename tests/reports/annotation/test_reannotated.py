@@ -1,0 +1,218 @@
+"""Samples are drawn, answered, and become the accuracy of every model under the annotators' labels."""
+
+import csv
+import re
+from collections import Counter
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import eyechart
+from eyechart.cli import main
+from eyechart.errors import ReportError
+from eyechart.reports.annotation.answer_files import key_path, read_key
+from eyechart.reports.annotation.reannotated import CHANGE, NEW, POPULATION, PUBLISHED, WORTH
+from eyechart.reports.annotation.sample import allocate
+from eyechart.reports.runs import load
+from eyechart.reports.tables.registry import tables
+
+IMAGES = 30  # that the labels score; of every six, one model is wrong about one and both about another
+
+
+@pytest.fixture
+def sampled(make_world: Any, shot: Any) -> Any:
+    """Thirty images with one label each: in some the label is wrong, and the first model's class is right."""
+    shots = {}
+    for n in range(IMAGES):
+        label = n + 200
+        model, second = (n + 400, n + 600) if n % 6 == 0 else (label, n + 600) if n % 6 == 1 else (label, label)
+        shots[f"shot {n}"] = shot(n, (label,), model, second)
+    return make_world(shots)
+
+
+@pytest.fixture
+def annotate(sampled: Any, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Run the command and return the sheet, or what is said where it is refused."""
+
+    def annotate(*options: str, name: str = "sheet", code: int = 0) -> Any:
+        sheet = sampled.out / f"{name}.html"
+        data = (f"--data={sampled.root}", f"--store={sampled.root / 's'}")
+        assert main(["annotate", str(sampled.run), "--labels=ReGT", *data, *options, f"--out={sheet}"]) == code
+        output = capsys.readouterr()
+        return sheet if code == 0 else output.err
+
+    return annotate
+
+
+@pytest.fixture
+def table(sampled: Any, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Make the table of some answers and return its rows and notes, or what is said where it is refused."""
+
+    def table(*files: Path, code: int = 0, run: Path | None = None) -> Any:
+        options = [f"--annotations={path}" for path in files]
+        assert main(["table", "reannotated", str(run or sampled.run), "--format=csv", *options]) == code
+        output = capsys.readouterr()
+        return (list(csv.DictReader(StringIO(output.out))), output.err) if code == 0 else output.err
+
+    return table
+
+
+def truth(world: Any, model_is_right: bool = False) -> dict[str, list[int]]:
+    """What the annotator chooses: the label, or for every sixth image the first model's class."""
+    return {
+        name: [shot.model] if model_is_right and n % 6 == 0 else [*shot.labels]
+        for n, (name, shot) in enumerate(world.shots.items())
+    }
+
+
+def number(row: dict[str, str], column: str) -> list[float]:
+    return [float(row[name]) for name in (column, f"{column} low", f"{column} high")]
+
+
+def test_a_sheet_offers_what_all_models_and_labels_name(annotate: Any, sampled: Any) -> None:
+    key = read_key(key_path(annotate("--sample=30")))
+    offered = {sampled.keys[item.key]: {candidate.label for candidate in item.candidates} for item in key.items}
+    shots = sampled.shots
+    assert offered == {name: {s.original, *s.labels, s.model, s.second} for name, s in shots.items()}
+
+
+def test_labels_that_confirm_the_published_ones_keep_the_accuracy(annotate: Any, sampled: Any, table: Any) -> None:
+    rows, notes = table(sampled.answer(annotate("--sample=20"), truth(sampled)))
+    assert [row["Model"] for row in rows] == ["timm[tf_efficientnet_lite0]", "conse[]"]
+    for row, accuracy in zip(rows, (25 / 30, 20 / 30), strict=True):
+        value, low, high = number(row, NEW)
+        assert value == pytest.approx(100 * accuracy, abs=0.01) == float(row[PUBLISHED])
+        assert low <= value <= high
+        assert float(row[f"{POPULATION} low"]) < low
+        assert int(row[WORTH]) > 20
+    assert float(rows[1][CHANGE]) == pytest.approx(-100 / 6, abs=0.1)
+    assert "from 20 of them, drawn uniformly" in notes
+    assert "for the number of labels that was set before" in notes
+
+
+def test_all_images_of_a_split_leave_nothing_to_estimate(annotate: Any, sampled: Any, table: Any) -> None:
+    rows, _ = table(sampled.answer(annotate("--sample=30"), truth(sampled, model_is_right=True)))
+    assert number(rows[0], NEW) == [100, 100, 100]
+    assert number(rows[1], NEW) == pytest.approx([100 * 20 / 30] * 3, abs=0.01)
+    assert number(rows[1], CHANGE) == pytest.approx([-100 / 3] * 3, abs=0.1)
+
+
+def test_a_stratified_draw_has_more_of_what_models_dispute(annotate: Any, sampled: Any, table: Any) -> None:
+    sheet = annotate("--sample=12", "--draw=stratified")
+    assert Counter(item.category for item in read_key(key_path(sheet)).items) == {"0": 6, "1": 3, "2": 3}
+    rows, notes = table(sampled.answer(sheet, truth(sampled)))
+    assert float(rows[0][NEW]) == pytest.approx(100 * 25 / 30, abs=0.01)
+    assert "drawn from strata of agreement with the label" in notes
+
+
+@pytest.mark.parametrize(
+    ("sizes", "n", "expected"),
+    [([900, 60, 40], 60, [37, 12, 11]), ([10, 2], 11, [9, 2]), ([3, 3], 6, [3, 3]), ([5], 2, [2])],
+)
+def test_half_of_a_stratified_sample_is_divided_equally(sizes: list[int], n: int, expected: list[int]) -> None:
+    assert allocate(sizes, n) == expected
+
+
+def test_parts_of_a_sample_are_one_sample(annotate: Any, sampled: Any, table: Any) -> None:
+    sheets = [annotate("--sample=20", f"--part={part}/2", name=f"part-{part}") for part in (1, 2)]
+    keys = [{item.key for item in read_key(key_path(sheet)).items} for sheet in sheets]
+    assert (len(keys[0]), len(keys[1]), keys[0] & keys[1]) == (10, 10, set())
+    files = [sampled.answer(sheet, truth(sampled), f"{sheet.stem}.json") for sheet in sheets]
+    whole = sampled.answer(annotate("--sample=20"), truth(sampled), "whole.json")
+    assert table(*files)[0] == table(whole)[0]
+    assert "part-1.json: 10 of the sample's 20 pictures are answered." in table(files[0], code=2)
+
+
+def answer_first(world: Any, sheet: Path, n: int) -> Path:
+    """Answers to the first n pictures of a sheet."""
+    first = [world.keys[item.key] for item in read_key(key_path(sheet)).items][:n]
+    chosen = truth(world)
+    path: Path = world.answer(sheet, {name: chosen[name] for name in first})
+    return path
+
+
+def test_looking_before_all_are_answered_is_refused(annotate: Any, sampled: Any, table: Any) -> None:
+    message = table(answer_first(sampled, annotate("--sample=20"), 19), code=2)
+    assert "19 of the sample's 20 pictures are answered" in message
+    assert "--sequential" in message
+
+
+def test_a_sequential_sample_may_be_looked_at(annotate: Any, sampled: Any, table: Any) -> None:
+    sheet = annotate("--sample=25", "--sequential")
+    widths = []
+    for n in (5, 15, 25):
+        rows, notes = table(answer_first(sampled, sheet, n))
+        value, low, high = number(rows[0], NEW)
+        assert low <= 100 * 25 / 30 <= high
+        assert low <= value <= high
+        assert f"{n} of 25 drawn pictures are used" in notes
+        assert "The price: about twice as many labels" in notes
+        assert f"{POPULATION} low" not in rows[0] or rows[0][f"{POPULATION} low"] == ""
+        widths.append(high - low)
+    assert widths[0] > widths[1] > widths[2]
+
+
+def test_answers_after_one_that_is_missing_do_not_count(annotate: Any, sampled: Any, table: Any) -> None:
+    sheet = annotate("--sample=25", "--sequential")
+    skipped = sampled.keys[read_key(key_path(sheet)).items[8].key]
+    _, notes = table(sampled.answer(sheet, truth(sampled) | {skipped: None}))
+    assert "8 of 25 drawn pictures are used" in notes
+
+
+def test_a_model_that_the_sheet_did_not_offer_is_left_out(
+    annotate: Any, sampled: Any, table: Any, tmp_path: Path
+) -> None:
+    sheet = annotate("--sample=20")
+    answers = sampled.answer(sheet, truth(sampled))
+    key = msgspec.json.decode(key_path(sheet).read_bytes())
+    for item in key["items"]:
+        item["candidates"] = [one for one in item["candidates"] if one["by"] != ["imagenet/tiny/conse[] (supervised)"]]
+    key_path(sheet).write_bytes(msgspec.json.encode(key))
+    answers = sampled.answer(sheet, truth(sampled))
+    rows, notes = table(answers)
+    assert [row["Model"] for row in rows] == ["timm[tf_efficientnet_lite0]"]
+    assert re.search(r"conse\[\] \(supervised\) is left out: its classes of \d+ pictures were not on the sheet", notes)
+
+
+def test_python_and_the_page_have_the_table(annotate: Any, sampled: Any, tmp_path: Path) -> None:
+    answers = sampled.answer(annotate("--sample=20"), truth(sampled))
+    (frame,) = eyechart.load_run(sampled.run).table("reannotated", annotations=[answers])
+    assert frame[NEW].round(1).tolist() == [83.3, 66.7]
+    page = tmp_path / "page"
+    eyechart.load_run(sampled.run).page(page, figures=False, annotations=[answers])
+    assert "accuracy under new labels instead of ReGT" in "".join(
+        path.read_text("utf-8") for path in page.rglob("*.js") if "reannotated" in path.name
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--sample=31",), "--sample is 31, expected a number from 1 to 30, the images that ReGT scores."),
+        (("--sample=0",), "--sample is 0, expected a number from 1 to 30"),
+        (("--sample=9", "--sequential", "--draw=stratified"), "--sequential needs one sheet of a uniform draw"),
+        (("--sample=9", "--sequential", "--part=1/2"), "--sequential needs one sheet of a uniform draw"),
+        (("--sample=9", "--split=imagenet/tin"), "did you mean imagenet/tiny?"),
+        (("--sample=9", "--model=conse[]"), "--model cannot be used with --sample"),
+        (("--model=conse[]", "--sequential"), "--sequential cannot be used without --sample"),
+        ((), "Missing option '--model'"),
+    ],
+)
+def test_wrong_options_are_refused(annotate: Any, options: tuple[str, ...], message: str) -> None:
+    assert message in annotate(*options, code=2)
+
+
+def test_answers_to_disputed_images_are_no_sample(sampled: Any, table: Any) -> None:
+    answers = sampled.answer(sampled.sheet(category="single_label_other"), truth(sampled))
+    assert "needs the answers to the sheet of a drawn sample" in table(answers, code=2)
+
+
+def test_a_run_about_other_images_is_refused(annotate: Any, sampled: Any, make_world: Any) -> None:
+    answers = sampled.answer(annotate("--sample=20"), truth(sampled))
+    other = make_world(name="other")
+    with pytest.raises(ReportError, match="these runs have no case about the same images and labels"):
+        tables("reannotated", replace(load([other.run]), annotations=(answers,)))
