@@ -50,12 +50,12 @@ _SAMPLE_ONLY = ("sample", "draw", "sequential", "split")
     "--out", metavar="SHEET.html", type=PATH, help="File to write. [default: reports/sheet.html in the last RUN]"
 )
 def annotate(runs: Sequence[Path], out: Path | None, **options: Any) -> None:
-    """Write an HTML sheet of disputed or drawn images for annotators.
+    """Write an HTML sheet of images for annotators.
 
-    The sheet has the images where a model and a label set disagree, each with the suggested names in random order and
-    without their source. With --sample it has images that are drawn by chance, with the names that all models and the
-    labels suggest: `eyechart table reannotated` estimates the accuracy of every model under the annotators' labels. A
-    key file beside it has the sources; annotators must not see it.
+    Without --sample it has the images where a model and a label set disagree, each with the suggested names in random
+    order and without their source. With --sample it has images that are drawn by chance, with the names that all models
+    and the labels suggest: `eyechart table reannotated` estimates the accuracy of every model under the annotators'
+    labels. A key file beside it has the sources; annotators must not see it.
     """
     from eyechart.reports.annotation.disputed import SheetOptions, write
     from eyechart.reports.annotation.sample import SampleOptions, write_sample

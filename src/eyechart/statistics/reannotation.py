@@ -278,7 +278,11 @@ def _paired(differences: Floats, size: int, published: float, level: float) -> t
 
 
 def _hypergeometric(right: int, n: int, size: int, tail: float) -> Interval:
-    """Return the exact interval of the proportion of a group of `size` images of which n are labelled."""
+    """Return the exact interval of the proportion of a group of `size` images of which n are labelled.
+
+    Its ends are half an image beyond the last numbers that are not excluded, since joined intervals of several groups
+    would otherwise be too short.
+    """
 
     def at_most(count: int, total: int) -> float:
         """Return the probability of `count` or fewer among n labelled images, if `total` of the group are right."""
@@ -295,7 +299,7 @@ def _hypergeometric(right: int, n: int, size: int, tail: float) -> Interval:
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if at_most(right, middle) > tail else (low, middle - 1)
-    return Interval(min(smallest / size, right / n), max(low / size, right / n))
+    return Interval(max(smallest - 0.5, least) / size, min(low + 0.5, most) / size)
 
 
 def _log_binomial(total: int, count: Ints) -> Floats:
