@@ -19,6 +19,7 @@ from eyechart.gate.session.gate_status import INCONCLUSIVE, REGRESSION
 from eyechart.inference.store.contents import list_entries
 from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Classifier, Floats, Identity
+from eyechart.reports.tables.render import RENDERERS
 from eyechart.statistics.intervals import wilson
 from eyechart.statistics.noise_floor import detectable_beside_noise
 from eyechart.statistics.noninferiority import loss_upper_limit
@@ -261,7 +262,7 @@ def test_the_command_prints_a_row_for_the_original_and_each_variant(run: Run, tm
     )
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("| ")][1:]
     assert [row[0] for row in rows[1:]] == ["original", "four", "bf16"]
-    assert rows[2][-1] == "equal"
+    assert rows[2][1] == "equal"
     assert not (tmp_path / "reports").exists()  # it keeps no run, and `latest` stays as it is
 
 
@@ -346,3 +347,72 @@ def test_another_model_without_the_same_case_is_refused(
         compress("conse[]", "toybox/sample", {"same": "conse[]"}, margin=1)
     with pytest.raises(SpecError, match="There is no variant to compare"):
         compress("conse[]", "toybox/sample", {})
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> eyechart.Compression:
+    """A classifier of 400 images beside one that is as accurate and faster, and one that is slower and often wrong."""
+    folder = tmp_path_factory.mktemp("measured")
+    for name, colour in (("blue", (0, 0, 255)), ("red", (255, 0, 0))):
+        (folder / "pets" / "test" / name).mkdir(parents=True)
+        for number in range(200):
+            edge = 10 + number % 20, 10 + number // 20
+            Image.new("RGB", edge, tuple(part - number // 40 for part in colour)).save(
+                folder / "pets" / "test" / name / f"{number}.png"
+            )
+    variants = {
+        "fast": f"{MODULE}:Colours[moved=0.00002]",
+        "bad": f"{MODULE}:Colours[moved=251.5,wait=0.02]",  # the darker half of the reds becomes blue
+        "far": f"{MODULE}:Colours[moved=130]",
+    }
+    return eyechart.compress(
+        f"{MODULE}:Colours[wait=0.002]", "pets/test", variants, data_root=str(folder), protocol="supervised",
+        margin=0.05, store=folder / "store", offline=True, progress=False,
+    )  # fmt: skip
+
+
+def test_a_variant_is_dominated_only_beyond_both_intervals(measured: eyechart.Compression) -> None:
+    rows = measured.variants.set_index("variant")
+    assert [*rows["verdict"]] == ["equal", "worse", "kept"]
+    assert measured.status == REGRESSION
+    text = repr(measured)
+    assert "bad is dominated: original is no larger and more accurate, beyond both intervals." in text
+    assert "bad is dominated: original is faster and more accurate, beyond both intervals." in text
+    assert "fast is dominated" not in text
+    assert "far is dominated" not in text  # it may be slower than `fast`, and is not surely less accurate
+
+
+def test_the_chart_has_each_model_in_both_panels(measured: eyechart.Compression) -> None:
+    figure = measured.plot()
+    size, speed = figure.axes
+    assert (size.get_xlabel(), speed.get_xlabel()) == ("size, MB", "times as fast as the original")
+    legend = speed.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["original", "fast: equal", "bad: worse", "far: kept"]
+    changes = [container.lines[0].get_ydata()[0] for container in speed.containers]
+    assert changes == pytest.approx([0, *(100 * measured.variants["change"])])
+
+
+def test_the_page_is_one_file_that_loads_nothing_and_shows_what_changed(
+    measured: eyechart.Compression, tmp_path: Path
+) -> None:
+    text = measured.page(tmp_path / "new" / "page.html").read_text(encoding="utf-8")
+    assert "default-src 'none'" in text
+    assert "<script" not in text
+    assert "http://" not in text.replace("http://www.w3.org/", "").replace("http://purl.org/", "").replace(
+        "http://creativecommons.org/", ""
+    )
+    assert '<td class="worse">worse</td>' in text
+    assert text.count("<svg") == 1
+    lost = int(measured.variants.set_index("variant").loc["bad", "lost"])
+    assert f"<summary>bad, pets/test (supervised): {lost} changed</summary>" in text
+    assert text.count("<td>lost</td>") == min(lost, 200)
+
+
+def test_the_tables_are_latex_and_csv_too(measured: eyechart.Compression) -> None:
+    tex = RENDERERS["tex"](measured.tables)
+    assert "\\begin{tabular" in tex
+    assert "fast & equal &" in tex
+    rows = [*csv.DictReader(io.StringIO(RENDERERS["csv"](measured.tables)))]
+    assert [row["Variant"] for row in rows] == ["original", "fast", "bad", "far"]
+    assert rows[2]["Lost"] == str(measured.variants["lost"][1])

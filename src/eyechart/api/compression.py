@@ -3,12 +3,12 @@
 import shutil
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import pandas as pd
 
@@ -17,9 +17,10 @@ from eyechart.api.run_settings import RunSettings, complete_settings
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.dataset.limits import Limit
 from eyechart.errors import ModelError, SpecError
+from eyechart.files.atomic import write_atomic
 from eyechart.gate.session.gate_status import INCONCLUSIVE, REGRESSION
 from eyechart.gate.verdicts.decide import DEFAULT_RULE, Rule
-from eyechart.inference.engines.speed import Speed, compare_speed
+from eyechart.inference.engines.speed import Speed, compare_speeds
 from eyechart.models.pool import ModelPool
 from eyechart.models.spec import ModelSpec, parse_alias, parse_named_spec
 from eyechart.models.types import Identity, Model
@@ -32,13 +33,18 @@ from eyechart.reports.comparison.compression import (
     Key,
     Variant,
     compare_variant,
-    compression_tables,
 )
+from eyechart.reports.comparison.compression_chart import draw_compression
+from eyechart.reports.comparison.compression_page import compression_page
+from eyechart.reports.comparison.compression_tables import compression_tables
 from eyechart.reports.runs import CaseRun, load
 from eyechart.reports.tables.render import RENDERERS, Table
 from eyechart.results.estimates import Estimate
 from eyechart.results.evidence import Floats
 from eyechart.results.records import read_run
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 CACHES = ("index", "weights")  # folders of the store that hold no answers
 MARGIN = 0.01
@@ -50,7 +56,6 @@ class Compression:
     """A model and its compressed variants, case by case."""
 
     cases: tuple[CompressedCase, ...]
-    rule: Rule
 
     @cached_property
     def variants(self) -> pd.DataFrame:
@@ -79,13 +84,38 @@ class Compression:
     @property
     def tables(self) -> list[Table]:
         """A table for each case of the original."""
-        return compression_tables(self.cases, self.rule)
+        return compression_tables(self.cases)
 
     @property
     def status(self) -> int:
         """The exit status of the command: 10 if a variant is worse, else 13 if one is not shown to be kept, else 0."""
         verdicts = {item.verdict for item in self.cases}
         return REGRESSION if WORSE in verdicts else INCONCLUSIVE if NOT_SHOWN in verdicts else 0
+
+    def plot(self) -> "Figure":
+        """Draw the change of accuracy of each variant, with its interval, against size and against speed.
+
+        Returns:
+            A figure of matplotlib.
+
+        Raises:
+            ReportError: If matplotlib is missing.
+        """
+        return draw_compression(self.cases)
+
+    def page(self, out: Path | str) -> Path:
+        """Write a page, one HTML file that opens from disk, with the tables, the chart and the changed predictions.
+
+        Args:
+            out: The file.
+
+        Returns:
+            Its path.
+        """
+        path = Path(out)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(path, compression_page(self.cases).encode())
+        return path
 
     def __repr__(self) -> str:
         return str(RENDERERS["md"](self.tables))
@@ -152,15 +182,17 @@ def compress(
         kept: RunSettings = {**chosen, "out": Path(folder) / "runs"}
         before = _answer(spec, splits, arguments, kept)
         of_original = Variant(spec.name, sizes[spec])
-        images = open_data(splits[0], kept, limit, seed) if speed else None
-        for name, other in specs.items():
+        speeds: Sequence[Speed | None] = [None] * len(specs)
+        if speed:
+            images = open_data(splits[0], kept, limit, seed)
+            speeds = _measure_speeds(spec, [*specs.values()], images, offline=kept["offline"])
+        for (name, other), measured in zip(specs.items(), speeds, strict=True):
             with _store_for(other, spec, chosen["store"], Path(folder)) as store:
                 after = _answer(other, splits, arguments, {**kept, "store": store})
             difference = _describe_difference(identities[spec], identities[other])
-            measured = _measure_speed(spec, other, images, offline=kept["offline"]) if images else None
             variant = Variant(name, sizes[other], difference, measured)
             cases += compare_variant(of_original, before, variant, after, rule)
-    return Compression(tuple(cases), rule)
+    return Compression(tuple(cases))
 
 
 def _name_variants(variants: Mapping[str, str]) -> dict[str, ModelSpec]:
@@ -188,15 +220,16 @@ def _describe_models(
     return identities, sizes
 
 
-def _measure_speed(original: ModelSpec, variant: ModelSpec, images: Dataset, *, offline: bool) -> Speed | None:
-    """Return the speed of a variant beside the original, which are both in memory meanwhile."""
+def _measure_speeds(
+    original: ModelSpec, variants: Sequence[ModelSpec], images: Dataset, *, offline: bool
+) -> list[Speed | None]:
+    """Return the speed of every variant beside the original; all models are in memory meanwhile."""
     models = ModelPool(offline=offline)
-    first, second = models.create(original), models.create(variant)
-    try:
-        return compare_speed(first, second, images)
-    finally:
-        first.close()
-        second.close()
+    with ExitStack() as stack:
+        first, *others = [models.create(spec) for spec in (original, *variants)]
+        for model in (first, *others):
+            stack.callback(model.close)
+        return compare_speeds(first, others, images)
 
 
 def _size_of(model: Model) -> int:

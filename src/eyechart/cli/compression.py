@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -9,6 +10,7 @@ import click
 from eyechart.cli.reports import print_tables
 from eyechart.cli.rule_options import alpha_option
 from eyechart.commands.parameters import (
+    PATH,
     ParsedBy,
     data_option,
     format_option,
@@ -47,6 +49,7 @@ from eyechart.commands.parameters import (
 )
 @seed_option("Seed of the random sample, as --eye-seed.")
 @click.option("--speed/--no-speed", default=True, help="Measure images per second. [default: yes]")
+@click.option("--page", metavar="FILE.html", type=PATH, help="Write tables, chart and changed predictions as a page.")
 @data_option
 @store_option
 @offline_option
@@ -55,6 +58,7 @@ def compress(
     original: str,
     splits: Sequence[str],
     variants: Sequence[str],
+    page: Path | None,
     data: str | None,
     format_name: str,
     **arguments: Any,
@@ -73,6 +77,8 @@ def compress(
     arguments |= {"data_root": data, "progress": sys.stderr.isatty()}
     result = eyechart.compress(original, [*splits], named, **arguments)
     print_tables(result.tables, format_name)
+    if page:
+        print(f"eyechart: written to {result.page(page)}", file=sys.stderr)
     return result.status
 
 

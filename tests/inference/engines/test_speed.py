@@ -10,7 +10,7 @@ from PIL import Image
 
 from eyechart.data.readers.imagenet_sample import open_sample
 from eyechart.inference.engines import speed
-from eyechart.inference.engines.speed import IMAGES, ROUNDS, compare_speed
+from eyechart.inference.engines.speed import IMAGES, ROUNDS, Speed, compare_speeds
 from eyechart.models.types import Classifier, Floats, Model
 
 
@@ -42,11 +42,16 @@ class Timed(Classifier):
         return np.zeros((len(images), 2), np.float32)
 
 
+def compare_speed(original: Model, variant: Model, clock: Clock) -> Speed | None:
+    (found,) = compare_speeds(original, [variant], open_sample("sample"), clock)
+    return found
+
+
 def test_rounds_are_taken_in_turns_and_the_ratio_is_the_median_of_the_pairs() -> None:
     clock = Clock()
     first = Timed("a", clock, [1, 2, 3, 4, 5, 6, 7, 8, 9])  # a machine that becomes slower
     second = Timed("b", clock, [0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 9])
-    result = compare_speed(first, second, open_sample("sample"), clock)
+    result = compare_speed(first, second, clock)
     assert result is not None
     assert clock.calls == ["a", "b"] * (ROUNDS + 1)
     assert (result.ratio, result.rounds) == (2, (1, 2))
@@ -58,7 +63,7 @@ def test_rounds_are_taken_in_turns_and_the_ratio_is_the_median_of_the_pairs() ->
 def test_a_model_that_answers_one_by_one_is_asked_one_by_one() -> None:
     clock = Clock()
     ones = Timed("b", clock, [0.25] * IMAGES * (ROUNDS + 1), batch_size=1)
-    result = compare_speed(Timed("a", clock, [1] * ROUNDS), ones, open_sample("sample"), clock)
+    result = compare_speed(Timed("a", clock, [1] * ROUNDS), ones, clock)
     assert result is not None
     assert {*ones.sizes} == {1}
     assert result.ratio == pytest.approx(1 / (0.25 * IMAGES))
@@ -70,8 +75,13 @@ def test_a_model_without_images_of_its_own_has_no_speed() -> None:
     class Words(Model):
         """A model that is no classifier."""
 
-    assert compare_speed(Timed("a", clock, [1]), Words(), open_sample("sample"), clock) is None
+    assert compare_speed(Timed("a", clock, [1]), Words(), clock) is None
     assert clock.calls == []
+    models = [Words(), Timed("b", clock, [1] * ROUNDS)]
+    first, second = compare_speeds(Timed("a", clock, [2] * ROUNDS), models, open_sample("sample"), clock)
+    assert first is None
+    assert second is not None
+    assert second.ratio == 2
 
 
 def test_the_share_of_other_processes_is_that_of_all_processors(
@@ -92,14 +102,10 @@ def test_the_share_of_other_processes_is_that_of_all_processors(
             return super().classify(images)
 
     (tmp_path / "stat").write_text("cpu 0 0 0 0 0 0 0 0 0 0\ncpu0 1\n")
-    result = compare_speed(
-        Busy("a", clock, [1] * ROUNDS), Timed("b", clock, [1] * ROUNDS), open_sample("sample"), clock
-    )
+    result = compare_speed(Busy("a", clock, [1] * ROUNDS), Timed("b", clock, [1] * ROUNDS), clock)
     assert result is not None
     assert result.others == pytest.approx(0.6)
     (tmp_path / "stat").unlink()
-    result = compare_speed(
-        Timed("a", clock, [1] * ROUNDS), Timed("b", clock, [1] * ROUNDS), open_sample("sample"), clock
-    )
+    result = compare_speed(Timed("a", clock, [1] * ROUNDS), Timed("b", clock, [1] * ROUNDS), clock)
     assert result is not None
     assert np.isnan(result.others)

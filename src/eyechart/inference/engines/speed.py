@@ -1,4 +1,4 @@
-"""How fast two models answer about the same prepared images, in turns on the same machine."""
+"""How fast models answer about the same prepared images, in turns on the same machine."""
 
 import os
 import sys
@@ -38,27 +38,34 @@ class Speed(NamedTuple):
     others: float
 
 
-def compare_speed(
-    original: Model, variant: Model, dataset: Dataset, clock: Callable[[], float] = perf_counter
-) -> Speed | None:
-    """Return the speed of a model beside its original; None for a model that is no classifier or image encoder.
+def compare_speeds(
+    original: Model, variants: Sequence[Model], dataset: Dataset, clock: Callable[[], float] = perf_counter
+) -> list[Speed | None]:
+    """Return the speed of each variant beside the original; None for what is no classifier or image encoder.
 
-    Images are read and prepared before. Both models answer once before the first round, and then in turns.
+    Images are read and prepared before. Every model answers once before the first round; in a round all of them answer,
+    one after the other.
     """
-    runs = [run for model in (original, variant) if (run := _answering(model, dataset)) is not None]
-    if len(runs) < 2:
-        return None
+    first, *others = [_answering(model, dataset) for model in (original, *variants)]
+    measured = [answer for answer in others if answer is not None]
+    if first is None or not measured:
+        return [None] * len(variants)
     threads = divided_threads()
     with _torch_threads(threads):
-        for answer in runs:
+        for answer in (first, *measured):
             answer()
         before = _processor_seconds()
-        seconds = [[_time(answer, clock) for answer in runs] for _ in range(ROUNDS)]
-        after = _processor_seconds()
-    ratios = [first / second for first, second in seconds]
-    first, second = (IMAGES / median(times) for times in zip(*seconds, strict=True))
-    rounds = Interval(min(ratios), max(ratios))
-    return Speed(second, first, median(ratios), rounds, threads, _share_of_others(before, after))
+        rounds = [[_time(answer, clock) for answer in (first, *measured)] for _ in range(ROUNDS)]
+        share = _share_of_others(before, _processor_seconds())
+    of_original, *seconds = zip(*rounds, strict=True)
+    speeds = iter([_make_speed(of_original, times, threads, share) for times in seconds])
+    return [None if answer is None else next(speeds) for answer in others]
+
+
+def _make_speed(original: Sequence[float], variant: Sequence[float], threads: int, others: float) -> Speed:
+    ratios = [first / second for first, second in zip(original, variant, strict=True)]
+    ends = Interval(min(ratios), max(ratios))
+    return Speed(IMAGES / median(variant), IMAGES / median(original), median(ratios), ends, threads, others)
 
 
 def _answering(model: Model, dataset: Dataset) -> Callable[[], None] | None:

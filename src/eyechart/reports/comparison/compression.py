@@ -1,10 +1,8 @@
 """`compress`: a model beside its compressed variants, sample by sample, and the verdict on each variant."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import isnan
-from statistics import median
 
 import numpy as np
 import pandas as pd
@@ -12,53 +10,21 @@ from numpy.typing import NDArray
 
 from eyechart.errors import ReportError
 from eyechart.files.folders import evidence_folder
-from eyechart.gate.comparison.compare_metrics import MetricComparison
 from eyechart.gate.session.compare_cases import CasePair, SessionComparison, compare_cases
 from eyechart.gate.slices.slice_messages import describe_slice
 from eyechart.gate.verdicts.decide import IMPROVEMENT, REGRESSION, Rule, Verdict
 from eyechart.gate.verdicts.power import POWER
-from eyechart.gate.verdicts.value_texts import format_points
-from eyechart.inference.engines.speed import IMAGES, ROUNDS, Speed
+from eyechart.inference.engines.speed import Speed
 from eyechart.messages.plurals import count_of
 from eyechart.reports.comparison.run_comparison import case_without_model
-from eyechart.reports.comparison.verdict_cells import change_cell
 from eyechart.reports.runs import CaseRun
-from eyechart.reports.tables.render import Cell, NumberCell, NumberFormat, Row, Table
 from eyechart.results.evidence import Evidence, Floats
 from eyechart.statistics.logit_changes import LogitChange, logit_change
 from eyechart.statistics.noise_floor import FlipRate, NoiseFloor, flip_rate, noise_floor
 
 EQUAL, KEPT, WORSE, NOT_SHOWN = "equal", "kept", "worse", "not shown"
 ORIGINAL = "original"
-MEGABYTES, RATIO, SCORE_CHANGE = NumberFormat(1e-6, 2), NumberFormat(1, 2), NumberFormat(1, 6)
-IMAGES_PER_SECOND = NumberFormat(1, 1)
-BUSY = 0.1  # share of the machine that other processes take before it is said
 LISTED_CLASSES = 6
-COLUMNS = (
-    *(
-        "Variant",
-        "MB",
-        "Smaller, ×",
-        "Images/s",
-        "Faster, ×",
-        "{metric}, %",
-        "Change, points",
-        "Flips",
-        "Flips, %",
-        "Lost",
-        "Gained",
-    ),
-    *("Noise floor", "Excludes, points", "Largest score change", "Verdict"),
-)
-NOTES = (
-    "Faster: median of the ratios of {rounds} rounds of {images} prepared images, in turns with the original.",
-    "Brackets of faster: the smallest and the largest ratio of a round.",
-    "Flips: changed predictions. Lost: right before and wrong after; gained: wrong before and right after.",
-    "Noise floor: the smallest loss, in points, that the gate detects with a probability of 80 % beside these changes.",
-    "Excludes: a loss of so many points or more is excluded, one-sided at {level}.",
-    "equal: every score moved less than half of the smallest top-1 margin, so that no answer can have changed.",
-    "kept: a loss of {margin} is excluded. worse: a significant loss at {alpha}. not shown: none of these.",
-)
 Key = tuple[str, ...]  # a case without its model, and its protocol
 
 
@@ -118,7 +84,7 @@ class CompressedCase:
             return EQUAL
         if self.primary is None:
             return NOT_SHOWN
-        if self.primary.limit < (self.primary.rule.margin or 0) or self.primary.decision == IMPROVEMENT:
+        if self.primary.limit < self.margin or self.primary.decision == IMPROVEMENT:
             return KEPT
         return WORSE if self.primary.decision == REGRESSION else NOT_SHOWN
 
@@ -126,6 +92,11 @@ class CompressedCase:
     def smaller(self) -> float:
         """How many times the files of the original are as large, NaN if a size is not known."""
         return self.original.size / self.variant.size if self.original.size and self.variant.size else float("nan")
+
+    @property
+    def margin(self) -> float:
+        """The loss that must be excluded."""
+        return self.comparison.rule.margin or 0.0
 
     @property
     def is_faster(self) -> bool:
@@ -240,101 +211,3 @@ def _flipped(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
     )
     outcomes = before["correct"].fillna(-1) != after["correct"].fillna(-1)
     return table[(table["before"] != table["after"]) | outcomes].reset_index(drop=True)
-
-
-def compression_tables(cases: Sequence[CompressedCase], rule: Rule) -> list[Table]:
-    """Return a table for each case of the original, with a row for it and one for each variant."""
-    return [
-        _case_table([case for case in cases if case.key == key], rule)
-        for key in dict.fromkeys(case.key for case in cases)
-    ]
-
-
-def _case_table(cases: Sequence[CompressedCase], rule: Rule) -> Table:
-    first = cases[0]
-    case, protocol = first.key
-    number = first.primary.comparison if first.primary else None
-    columns = tuple(column.format(metric=number.metric.name if number else "Score") for column in COLUMNS)
-    words = {
-        "margin": format_points(rule.margin or 0),
-        "alpha": f"{rule.alpha:g}",
-        "level": f"{1 - rule.alpha:g}",
-        "rounds": ROUNDS,
-        "images": IMAGES,
-    }
-    images = f"{count_of(first.flips.n, 'sample')}, {first.floor.n:,} with an outcome"
-    return Table(
-        f"{first.original.name} on {case} ({protocol}): {images}; margin {words['margin']}",
-        columns,
-        (_original_row(cases, number), *map(_variant_row, cases)),
-        (
-            *(note.format(**words) for note in NOTES),
-            *dict.fromkeys(
-                f"{item.variant.name} differs in {item.variant.difference}."
-                for item in cases
-                if item.variant.difference
-            ),
-            *_speed_notes(cases),
-            *(note for item in cases for note in item.notes),
-            *_conclusions(cases, rule),
-        ),
-        {"case": case, "protocol": protocol},
-    )
-
-
-def _speed_notes(cases: Sequence[CompressedCase]) -> Iterator[str]:
-    """Yield a sentence on the threads of the speed pass, and one on other processes that took much of the machine."""
-    speeds = [case.variant.speed for case in cases if case.variant.speed]
-    if speeds:
-        yield f"Speed with {count_of(speeds[0].threads, 'thread')}, unless a specification says threads=."
-        if (others := max(speed.others for speed in speeds)) >= BUSY:
-            yield f"Other processes took up to {others:.0%} of the machine: compare ratios, not images per second."
-
-
-def _original_row(cases: Sequence[CompressedCase], number: MetricComparison | None) -> Row:
-    case = cases[0]
-    size = NumberCell(case.original.size, style=MEGABYTES) if case.original.size else None
-    value = NumberCell(number.before) if number else None
-    speeds = [case.variant.speed.original for case in cases if case.variant.speed]
-    speed = NumberCell(median(speeds), style=IMAGES_PER_SECOND) if speeds else None
-    return (ORIGINAL, size, None, speed, None, value, *([None] * (len(COLUMNS) - 6)))
-
-
-def _variant_row(case: CompressedCase) -> Row:
-    number = case.primary.comparison if case.primary else None
-    limit = case.primary.limit if case.primary else float("nan")
-    speed = case.variant.speed
-    change: tuple[Cell, Cell] = (NumberCell(number.after), change_cell(number)) if number else (None, None)
-    return (
-        case.variant.name,
-        NumberCell(case.variant.size, style=MEGABYTES) if case.variant.size else None,
-        NumberCell(case.smaller, style=RATIO),
-        NumberCell(speed.images_per_second, style=IMAGES_PER_SECOND) if speed else None,
-        NumberCell(speed.ratio, ci=speed.rounds, style=RATIO) if speed else None,
-        *change,
-        case.flips.changed,
-        NumberCell(case.flips.rate, ci=case.flips.ci),
-        *(case.floor.lost, case.floor.gained),
-        NumberCell(case.floor.detectable, ci=case.floor.detectable_ci),
-        NumberCell(limit),
-        NumberCell(case.scores and case.scores.largest, style=SCORE_CHANGE),
-        case.verdict,
-    )
-
-
-def _conclusions(cases: Sequence[CompressedCase], rule: Rule) -> Iterator[str]:
-    """Yield a sentence for each verdict that some variants have, with what settles those that are not shown."""
-    for verdict in (EQUAL, KEPT, WORSE, NOT_SHOWN):
-        if names := [case.variant.name for case in cases if case.verdict == verdict]:
-            yield f"{verdict}: {', '.join(names)}."
-    if names := [
-        case.variant.name for case in cases if case.verdict in (EQUAL, KEPT) and case.is_faster and case.smaller > 1
-    ]:
-        yield f"Smaller, faster in every round, and equal or kept: {', '.join(names)}."
-    for case in cases:
-        if case.verdict == NOT_SHOWN and case.primary is not None:
-            more = case.primary.samples_to_decide()
-            limit = case.primary.limit
-            settled = f" About {count_of(more, 'more image')} would exclude it if there is none." if more else ""
-            below = "" if isnan(limit) else f"; one of {format_points(limit)} is"
-            yield f"{case.variant.name}: a loss of {format_points(rule.margin or 0)} is not excluded{below}.{settled}"
