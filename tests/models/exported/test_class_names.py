@@ -15,6 +15,10 @@ from eyechart.models.exported.class_names import find_class_names
         {"eyechart.classes": '["cat", "fire truck"]'},
         {"task": "classify", "names": "{0: 'cat', 1: 'fire truck'}"},
         {"model_info labels": "cat fire_truck"},
+        {
+            "model_info labels": "cat fire_truck",
+            "model_info label_info": '{"label_names": ["cat", "fire truck"], "label_groups": [["cat", "fire truck"]]}',
+        },
     ],
 )
 def test_names_in_the_file(metadata: dict[str, str]) -> None:

@@ -90,6 +90,73 @@ def test_the_model_apis_settings_are_read_from_the_file(converted: Path) -> None
     assert answers(made).shape == (4, 4)
 
 
+ULTRALYTICS = """\
+description: Ultralytics YOLO11n-cls model trained on shades
+author: Ultralytics
+date: '2025-11-03T10:12:44.120356'
+version: 8.3.225
+license: AGPL-3.0 License (https://ultralytics.com/license)
+docs: https://docs.ultralytics.com
+stride: 1
+task: classify
+batch: 1
+imgsz:
+- 8
+- 8
+names:
+  0: blue
+  1: fire truck
+  2: green
+  3: grey
+args:
+  batch: 1
+  half: false
+channels: 3
+"""
+
+
+def test_metadata_of_ultralytics_are_beside_the_file(converted: Path) -> None:
+    converted.with_name("metadata.yaml").write_text(ULTRALYTICS, encoding="utf-8")
+    made = model(converted)
+    assert made.head is not None
+    assert made.head.names == ("blue", "fire truck", "green", "grey")
+    assert (made.preprocessing.resize, made.preprocessing.crop, made.preprocessing.std) == (8, (8, 8), (1, 1, 1))
+    for text, sentence in (("- a", "holds no fields with names"), ("a: [", "is no YAML file")):
+        converted.with_name("metadata.yaml").write_text(text, encoding="utf-8")
+        with pytest.raises(ModelError, match=f"metadata.yaml {sentence}"):
+            _ = model(converted).head
+
+
+def test_metadata_of_otx_are_read_from_the_file(converted: Path) -> None:
+    import openvino
+
+    labels = {"label_names": ["blue", "fire truck", "green", "grey"], "label_ids": ["0", "1", "2", "3"]}
+    written = {
+        "model_type": "Classification",
+        "task_type": "classification",
+        "labels": "blue fire_truck green grey",
+        "label_info": json.dumps(labels),
+        "mean_values": "123.675 116.28 103.53",
+        "scale_values": "58.395 57.12 57.375",
+        "resize_type": "standard",
+        "pad_value": "0",
+        "reverse_input_channels": "False",
+        "multilabel": "False",
+        "hierarchical": "False",
+        "confidence_threshold": "0.5",
+        "output_raw_scores": "True",
+        "optimization_config": "{}",
+    }
+    read = openvino.Core().read_model(converted)
+    for name, value in written.items():
+        read.set_rt_info(value, ["model_info", name])
+    openvino.save_model(read, converted.with_name("otx.xml"), False)
+    made = model(converted.with_name("otx.xml"))
+    assert made.head is not None
+    assert made.head.names == ("blue", "fire truck", "green", "grey")
+    assert (made.preprocessing.size, made.preprocessing.mean[0]) == ((8, 8), 0.485)
+
+
 def test_the_metadata_of_an_onnx_file_are_read(tmp_path: Path) -> None:
     metadata = {"eyechart.preprocessing": json.dumps(HALF), "eyechart.classes": '["a", "b", "c", "d"]'}
     made = model(save_graph(tmp_path / "m.onnx", metadata=metadata))

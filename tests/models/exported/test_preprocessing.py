@@ -66,6 +66,70 @@ def test_steps_of_transformers() -> None:
     np.testing.assert_array_equal(batch(from_transformers(settings)), theirs)
 
 
+# Files as they are on hubs: of transformers 4.2x and 4.3x to 4.5x, and of transformers 5, which nests them.
+OLD_CLIP = {
+    "crop_size": 24,
+    "do_center_crop": True,
+    "do_normalize": True,
+    "do_resize": True,
+    "feature_extractor_type": "CLIPFeatureExtractor",
+    "image_mean": [0.48145466, 0.4578275, 0.40821073],
+    "image_std": [0.26862954, 0.26130258, 0.27577711],
+    "resample": 3,
+    "size": 24,
+}
+OLD_VIT = {
+    "do_normalize": True,
+    "do_resize": True,
+    "feature_extractor_type": "ViTFeatureExtractor",
+    "image_mean": [0.485, 0.456, 0.406],
+    "image_std": [0.229, 0.224, 0.225],
+    "resample": 3,
+    "size": 24,
+}
+CONVNEXT = {**OLD_VIT, "feature_extractor_type": "ConvNextFeatureExtractor", "crop_pct": 0.875}
+DINO = {
+    **OLD_CLIP,
+    "crop_size": {"height": 24, "width": 24},
+    "do_convert_rgb": True,
+    "do_rescale": True,
+    "image_processor_type": "BitImageProcessor",
+    "rescale_factor": 0.00392156862745098,
+    "size": {"shortest_edge": 28},
+}
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("CLIP", OLD_CLIP),
+        ("CLIP", {name: value for name, value in OLD_CLIP.items() if name != "do_center_crop"}),
+        ("ViT", OLD_VIT),
+        ("ConvNext", CONVNEXT),
+        ("ConvNext", {name: value for name, value in CONVNEXT.items() if name != "crop_pct"}),
+        ("ConvNext", CONVNEXT | {"size": {"shortest_edge": 384}}),
+        ("Bit", DINO),
+    ],
+)
+def test_files_of_hubs_give_the_steps_of_their_own_class(name: str, settings: dict[str, Any]) -> None:
+    import transformers
+
+    processor = getattr(transformers, f"{name}ImageProcessorPil").from_dict(dict(settings))
+    theirs = np.stack([processor(image, return_tensors="np")["pixel_values"][0] for image in noise()])
+    settings = {key: value for key, value in settings.items() if key != "feature_extractor_type" or name != "Bit"}
+    np.testing.assert_array_equal(batch(from_transformers(settings)), theirs)
+
+
+def test_settings_in_other_settings_are_found(tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    write(tmp_path / "processor_config.json", {"image_processor": OLD_CLIP, "processor_class": "CLIPProcessor"})
+    assert size_found(path) == (24, 24)
+    timm = {"image_processor_type": "TimmWrapperImageProcessor", "pretrained_cfg": {**TIMM, "tag": "a1_in1k"}}
+    write(tmp_path / "preprocessor_config.json", timm)
+    assert size_found(path) == (32, 32)
+
+
 def write(path: Path, read: Any) -> Path:
     path.parent.mkdir(exist_ok=True)
     path.write_text(read if isinstance(read, str) else json.dumps(read), encoding="utf-8")
@@ -179,7 +243,10 @@ def test_images_of_the_model_api_are_those_of_opencv(kind: str, shape: tuple[int
         ({"input_size": [3, 8, 8], "interpolation": "bicubic", "std": [1, 1, 1]}, "has no mean"),
         (TIMM | {"crop_mode": "border"}, "crop_mode border, .* are not supported together"),
         (TIMM | {"interpolation": "random"}, "interpolation random is not supported"),
-        (PROCESSOR | {"do_pad": True}, "do_pad, .* not supported"),
+        (PROCESSOR | {"do_pad": True}, "do_pad is not supported"),
+        (PROCESSOR | {"crop_pct": 0.9}, "crop_pct is not supported"),
+        (PROCESSOR | {"image_processor_type": "LevitImageProcessor"}, "the processor Levit is not supported, only ViT"),
+        (PROCESSOR | {"image_processor_type": None, "size": 28}, "size 28 is the shorter edge or both, and no image_"),
         (PROCESSOR | {"size": {"shortest_edge": 8, "longest_edge": 9}}, "longest_edge"),
     ],
 )

@@ -43,6 +43,8 @@ def _in_metadata(metadata: Mapping[str, str]) -> Sequence[str]:
         return [str(name) for name in json.loads(text)]
     if metadata.get("task") == "classify" and "names" in metadata:
         return _in_order(ast.literal_eval(metadata["names"]))
+    if text := metadata.get("model_info label_info"):  # of OTX, which writes labels with _ besides
+        return [str(name) for name in json.loads(text).get("label_names") or ()]
     return [label.replace("_", " ") for label in metadata.get("model_info labels", "").split()]
 
 

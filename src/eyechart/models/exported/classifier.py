@@ -13,11 +13,16 @@ import numpy as np
 from eyechart.errors import ModelError
 from eyechart.models.exported.class_names import find_class_names
 from eyechart.models.exported.graph import Graph, Port
-from eyechart.models.exported.model import Engine, ExportedModel, ExportedOptions, Optimise, divided_threads
-from eyechart.models.exported.onnx_graph import OnnxGraph
+from eyechart.models.exported.model import (
+    Engine,
+    ExportedModel,
+    ExportedOptions,
+    OnnxModel,
+    Optimise,
+    divided_threads,
+)
 from eyechart.models.exported.openvino_graph import OpenVinoGraph
 from eyechart.models.options import described
-from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Classifier, Floats, Head
 
 IMAGENET_KEY = "eyechart.imagenet"  # metadata: whether the outputs are one of ImageNet's lists of classes
@@ -111,27 +116,17 @@ class ExportedClassifier(ExportedModel, Classifier):
             )
 
 
-class OnnxClassifier(ExportedClassifier):
+class OnnxClassifier(OnnxModel, ExportedClassifier):
     """A classifier in an `.onnx` file, which ONNX Runtime computes."""
 
     declared_options = _OnnxOptions
     options: _OnnxOptions
     backend = "onnx"
-    packages = ("onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino")
-
-    def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
-        super().__init__(spec, device=device, offline=offline)
-        self.device = "cuda" if self.options.engine in ("cuda", "tensorrt") else "cpu"
 
     @cached_property
     def graph(self) -> Graph:
         """The graph."""
-        return OnnxGraph(
-            self.path,
-            engine=self.options.engine,
-            threads=self.options.threads or divided_threads(),
-            optimise=self.options.optimise,
-        )
+        return self.open(self.path)
 
 
 class OpenVinoClassifier(ExportedClassifier):

@@ -13,8 +13,7 @@ import numpy as np
 
 from eyechart.errors import ModelError, SpecError
 from eyechart.models.exported.graph import Graph, Port
-from eyechart.models.exported.model import Engine, ExportedModel, ExportedOptions, Optimise, divided_threads
-from eyechart.models.exported.onnx_graph import OnnxGraph
+from eyechart.models.exported.model import Engine, ExportedOptions, OnnxModel, Optimise
 from eyechart.models.open_clip.encoder import OpenClipEncoder
 from eyechart.models.open_clip.files import load_tokenizer
 from eyechart.models.options import described
@@ -34,17 +33,16 @@ class OnnxClipOptions(ExportedOptions):
     optimise: Optimise = True
 
 
-class OnnxClip(ExportedModel, Encoder):
+class OnnxClip(OnnxModel, Encoder):
     """An image tower and a text tower, each in an `.onnx` file."""
 
     declared_options = OnnxClipOptions
     options: OnnxClipOptions
     backend = "onnx_clip"
-    packages = ("onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino", "open_clip_torch")
+    packages = (*OnnxModel.packages, "open_clip_torch")
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
         super().__init__(spec, device=device, offline=offline)
-        self.device = "cuda" if self.options.engine in ("cuda", "tensorrt") else "cpu"
         self.folder = self.path
         if not isinstance(self.original, OpenClipEncoder):
             raise SpecError(
@@ -63,19 +61,15 @@ class OnnxClip(ExportedModel, Encoder):
         there = ", ".join(sorted(path.name for path in self.folder.rglob("*.onnx"))) or "no .onnx file"
         raise ModelError(f"{self.folder} has no {file}, in it or in its folder onnx; it has {there}. Correct file=….")
 
-    def _open(self, path: Path) -> Graph:
-        threads = self.options.threads or divided_threads()
-        return OnnxGraph(path, engine=self.options.engine, threads=threads, optimise=self.options.optimise)
-
     @cached_property
     def graph(self) -> Graph:
         """The image tower."""
-        return self._open(self.path)
+        return self.open(self.path)
 
     @cached_property
     def text_graph(self) -> Graph:
         """The text tower."""
-        return self._open(self._tower("text_model"))
+        return self.open(self._tower("text_model"))
 
     @property
     def weight_files(self) -> tuple[Path, ...]:

@@ -12,6 +12,7 @@ from PIL import Image
 
 from eyechart.errors import ModelError, SpecError
 from eyechart.models.exported.graph import Graph, Port
+from eyechart.models.exported.onnx_graph import OnnxGraph
 from eyechart.models.exported.preprocessing import Preprocessing, from_open_clip, from_timm
 from eyechart.models.exported.preprocessing_sources import find_preprocessing
 from eyechart.models.options import Count, ModelOptions, described
@@ -183,6 +184,22 @@ class ExportedModel(Model):
         return np.ascontiguousarray(
             floats.transpose(0, 2, 3, 1) if self._channels_last else floats, self.image_port.type
         )
+
+
+class OnnxModel(ExportedModel):
+    """A model whose graphs ONNX Runtime computes; its options have an `engine`, and whether to `optimise`."""
+
+    options: Any
+    packages: ClassVar[tuple[str, ...]] = ("onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino")
+
+    def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
+        super().__init__(spec, device=device, offline=offline)
+        self.device = "cuda" if self.options.engine in ("cuda", "tensorrt") else "cpu"
+
+    def open(self, path: Path) -> OnnxGraph:
+        """Return the graph in a file, which is not loaded before it is used."""
+        threads = self.options.threads or divided_threads()
+        return OnnxGraph(path, engine=self.options.engine, threads=threads, optimise=self.options.optimise)
 
 
 def divided_threads() -> int:

@@ -48,11 +48,16 @@ class OpenVinoGraph(Graph):
 
     @cached_property
     def metadata(self) -> Mapping[str, str]:
-        """What exporters write into `rt_info`: `model_info`, and in `framework` the metadata of an `.onnx` file."""
+        """What exporters write into `rt_info`: `model_info`, and in `framework` the metadata of an `.onnx` file.
+
+        Ultralytics writes the rest into `metadata.yaml` beside an `.xml`.
+        """
         information = dict(self._model.get_rt_info())
-        return dict(_flatten(information.get("framework", {}))) | dict(
-            _flatten({"model_info": information.get("model_info", {})})
-        )
+        return {
+            **dict(_flatten(information.get("framework", {}))),
+            **dict(_flatten({"model_info": information.get("model_info", {})})),
+            **(_read_yaml(self.path.with_name("metadata.yaml")) if self.path.suffix == ".xml" else {}),
+        }
 
     @cached_property
     def precision(self) -> str:
@@ -117,6 +122,22 @@ class OpenVinoGraph(Graph):
     def run(self, feeds: Mapping[str, Any], output: str) -> Any:
         """Return one output. Raises MemoryError or RuntimeError, which OpenVINO's own errors are."""
         return np.array(self._compiled(dict(feeds))[output])
+
+
+def _read_yaml(path: Path) -> Mapping[str, str]:
+    """Return the fields of a YAML file as texts, none without the file. Raises ModelError for another content."""
+    import yaml
+
+    if not path.is_file():
+        return {}
+    try:
+        read = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        reason = " ".join(str(error).split())
+        raise ModelError(f"{path} is no YAML file ({reason[:200]}). Correct or remove it.") from error
+    if not isinstance(read, Mapping):
+        raise ModelError(f"{path} holds no fields with names. Correct or remove it.")
+    return {str(name): str(value) for name, value in read.items()}
 
 
 def _flatten(section: Any, before: str = "") -> Iterator[tuple[str, str]]:

@@ -4,6 +4,7 @@ So an exported model needs none of them, and no PyTorch.
 """
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,24 @@ FILTERS = {
     "box": Image.Resampling.BOX,
     "hamming": Image.Resampling.HAMMING,
 }
+
+
+SUFFIXES = re.compile("(ImageProcessor|FeatureExtractor)(Fast|Pil)?$")  # of the classes of transformers
+SQUARE, SHORTEST, BY_SHARE = "height and width", "shorter edge", "shorter edge divided by crop_pct"
+RESIZES = {  # of a size that is one number, and whether the centre is cropped where the file does not say so
+    "ViT": (SQUARE, False),
+    "DeiT": (SQUARE, True),
+    "Beit": (SQUARE, False),
+    "Pvt": (SQUARE, False),
+    "Siglip": (SQUARE, False),
+    "CLIP": (SHORTEST, True),
+    "ChineseCLIP": (SHORTEST, True),
+    "Bit": (SHORTEST, True),
+    "MobileNetV1": (SHORTEST, True),
+    "MobileNetV2": (SHORTEST, True),
+    "ConvNext": (BY_SHARE, False),
+}
+WARPED = 384  # pixels: the processor of ConvNeXt crops nothing from images of this size or more
 
 
 @dataclass(frozen=True)
@@ -164,13 +183,28 @@ def from_open_clip(settings: Settings) -> Preprocessing:
 
 
 def from_transformers(settings: Settings) -> Preprocessing:
-    """Return the steps of a preprocessor_config.json. Raises ValueError or LookupError for an unsupported one."""
-    if settings.get("do_pad") or settings.get("crop_pct") or not settings.get("do_rescale", True):
-        raise ValueError("do_pad, crop_pct and do_rescale=false are not supported")
+    """Return the steps of a preprocessor_config.json. Raises ValueError or LookupError for an unsupported one.
+
+    What a size of one number means, and whether the centre is cropped, depends on the class that wrote it.
+    """
+    name = SUFFIXES.sub("", settings.get("image_processor_type") or settings.get("feature_extractor_type") or "")
+    if name and name not in RESIZES:
+        raise ValueError(f"the processor {name} is not supported, only {', '.join(RESIZES)}")
+    kind, crops = RESIZES.get(name, ("", False))
+    odd = [key for key in ("do_pad", "do_flip_channel_order", "rescale_offset") if settings.get(key)]
+    odd += ["crop_pct"] * bool(kind != BY_SHARE and settings.get("crop_pct"))
+    odd += ["do_rescale=false"] * (not settings.get("do_rescale", True))
+    if odd:
+        raise ValueError(f"{' and '.join(odd)} {'is' if len(odd) == 1 else 'are'} not supported")
     normalise, factor = settings.get("do_normalize", True), float(settings.get("rescale_factor", 1 / 255))
+    resize = _edges(settings["size"], kind) if settings.get("do_resize", True) else None
+    crop = _square(settings["crop_size"]) if settings.get("do_center_crop", crops) else None
+    if kind == BY_SHARE and isinstance(resize, int):
+        crop = resize, resize
+        resize = crop if resize >= WARPED else int(resize / settings.get("crop_pct", 224 / 256))
     return Preprocessing(
-        resize=_edges(settings["size"]) if settings.get("do_resize", True) else None,
-        crop=_square(settings["crop_size"]) if settings.get("do_center_crop", False) else None,
+        resize=resize,
+        crop=crop,
         resample=Image.Resampling(settings["resample"] if settings.get("do_resize", True) else 2),
         mean=_channels(settings["image_mean"]) if normalise else (0.0, 0.0, 0.0),
         std=_channels(settings["image_std"]) if normalise else (1.0, 1.0, 1.0),
@@ -179,8 +213,12 @@ def from_transformers(settings: Settings) -> Preprocessing:
     )
 
 
-def _edges(size: Any) -> int | tuple[int, int]:
+def _edges(size: Any, kind: str) -> int | tuple[int, int]:
     """Return the shorter edge or height and width, as `size` of transformers has them."""
+    if not isinstance(size, Mapping | list | tuple):
+        if not kind:
+            raise ValueError(f"size {size} is the shorter edge or both, and no image_processor_type says which")
+        return _square(size) if kind == SQUARE else int(size)
     if isinstance(size, Mapping) and "shortest_edge" in size:
         if "longest_edge" in size:
             raise ValueError("a longest_edge beside shortest_edge is not supported")
@@ -189,7 +227,10 @@ def _edges(size: Any) -> int | tuple[int, int]:
 
 
 def _square(size: Any) -> tuple[int, int]:
-    return (int(size["height"]), int(size["width"])) if isinstance(size, Mapping) else (int(size), int(size))
+    if isinstance(size, Mapping):
+        return int(size["height"]), int(size["width"])
+    height, width = size if isinstance(size, list | tuple) else (size, size)
+    return int(height), int(width)
 
 
 def _filter(name: str) -> Image.Resampling:

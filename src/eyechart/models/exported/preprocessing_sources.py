@@ -100,13 +100,17 @@ def _of_open_clip(read: Settings) -> _Found | None:
 
 
 def _of_transformers(read: Settings) -> _Found | None:
-    return (from_transformers, read) if "image_processor_type" in read or "image_mean" in read else None
+    """Return the settings of a processor, which transformers 5 keeps beside a tokenizer's; those of timm are timm's."""
+    read = read["image_processor"] if isinstance(read.get("image_processor"), Mapping) else read
+    known = "image_processor_type" in read or "feature_extractor_type" in read or "image_mean" in read
+    return _of_timm(read) or ((from_transformers, read) if known else None)
 
 
 READERS: Mapping[str, Callable[[Settings], _Found | None]] = {
     "config.json": _of_timm,
     "open_clip_config.json": _of_open_clip,
     "preprocessor_config.json": _of_transformers,
+    "processor_config.json": _of_transformers,
 }
 
 
