@@ -123,7 +123,7 @@ def test_intervals_cover_and_have_a_width(images: int, n: int, changes: tuple[fl
 def test_intervals_cover_in_every_cell(images: int, n: int, changes: tuple[float, float], size: int) -> None:
     covered, _, _ = simulate(images, n, changes, size, 3000)
     assert covered >= 0.93
-    if changes == MANY and n >= 200:
+    if changes == MANY and 200 <= n < images / 2:  # the least favourable cells
         assert covered <= 0.97
 
 

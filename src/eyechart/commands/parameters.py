@@ -60,7 +60,8 @@ annotations_option = click.option(
 )  # fmt: skip
 reference_option = click.option(
     "--reference", metavar="SPEC", multiple=True,
-    help="For oodbench-signature and oodbench-F10: a model to compare the others with. Repeatable. [default: all]",
+    help="For oodbench-signature, oodbench-F10 and reannotated: a model to compare the others with. Repeatable. "
+    "[default: all; for reannotated, the one of the highest published accuracy]",
 )  # fmt: skip
 data_option = click.option("--data", metavar="ROOT", help="Folder of the images, as for --eye-data.")
 recorded_data_option = click.option(

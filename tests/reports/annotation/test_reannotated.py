@@ -94,6 +94,16 @@ def test_labels_that_confirm_the_published_ones_keep_the_accuracy(annotate: Any,
     assert "for the number of labels that was set before" in notes
 
 
+def test_differences_are_from_the_reference(annotate: Any, sampled: Any) -> None:
+    answers = sampled.answer(annotate("--sample=30"), truth(sampled))
+    runs = replace(load([sampled.run]), annotations=(answers,), references=("conse[]",))
+    (made,) = tables("reannotated", runs)
+    assert [row[0] for row in made.rows] == ["conse[]", "timm[tf_efficientnet_lite0]"]
+    assert made.rows[1][made.columns.index(CHANGE)].value == pytest.approx(5 / 30)
+    with pytest.raises(ReportError, match=r"--reference is 'conse'; did you mean conse\[\]\?"):
+        tables("reannotated", replace(runs, references=("conse",)))
+
+
 def test_all_images_of_a_split_leave_nothing_to_estimate(annotate: Any, sampled: Any, table: Any) -> None:
     rows, _ = table(sampled.answer(annotate("--sample=30"), truth(sampled, model_is_right=True)))
     assert number(rows[0], NEW) == [100, 100, 100]
@@ -152,6 +162,9 @@ def test_a_sequential_sample_may_be_looked_at(annotate: Any, sampled: Any, table
         assert f"{n} of 25 drawn pictures are used" in notes
         assert "The price: about twice as many labels" in notes
         assert f"{POPULATION} low" not in rows[0] or rows[0][f"{POPULATION} low"] == ""
+        _, low_change, high_change = number(rows[1], CHANGE)
+        assert low_change <= -100 / 6 + 0.1
+        assert -100 / 6 - 0.1 <= high_change <= 100 / 3
         widths.append(high - low)
     assert widths[0] > widths[1] > widths[2]
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from eyechart.errors import ReportError
 from eyechart.files.folders import report_folder
 from eyechart.messages.plurals import count_of
+from eyechart.messages.suggestions import did_you_mean
 from eyechart.reports.annotation.answer_files import AnswerFile, SampleDraw, SampleKey, read_answers
 from eyechart.reports.annotation.sample import NOT_SCORED, ScoredCase, score_cases
 from eyechart.reports.runs import ComparableCases, Runs
@@ -82,7 +83,11 @@ def _create_page(draw: SampleDraw, files: Sequence[AnswerFile[SampleKey]], runs:
     strata = np.array([int(one) for one in draw.strata if one != NOT_SCORED], np.int64)
     outcomes = [_apply(answers, one, images) for one in scored]
     usable = [one for one in outcomes if not (np.isnan(one.published).any() or one.not_offered)]
-    usable.sort(key=lambda one: -one.published.sum())
+    usable.sort(key=lambda one: (one.scored.case.model not in runs.references, -one.published.sum()))
+    models = [one.scored.case.model for one in usable]
+    if unknown := [name for name in runs.references if name not in models]:
+        near = did_you_mean(unknown[0], models)
+        raise ReportError(f"--reference is '{unknown[0]}'{near} The table has: {', '.join(models) or 'no model'}.")
     page = create_page(group.select(one.scored.case for one in usable), draw.labels)
     return _SamplePage(
         cases=page.cases, title=page.title, names=page.names, labels=draw.labels, context=page.context,
@@ -179,14 +184,18 @@ def _cells(page: Page) -> pd.DataFrame:
             WORTH: {"count": round(mean.plain)},
         }
         if row:
-            same = (one.classes == first.classes) & (one.classes >= 0)
             outcomes = (one.new, first.new, one.published, first.published)
-            change = reannotated_difference(*outcomes, same, page.strata, units)
+            change = reannotated_difference(*outcomes, _equal_answers(one, first), page.strata, units)
             own[CHANGE] = {"value": change.value} | interval_ends(change.ci)
         if page.draw.sequential:
             own = _sequential(own, one, first, page)
         cells += [{"row": row, "column": column, **cell} for column, cell in own.items()]
     return pd.DataFrame(cells)
+
+
+def _equal_answers(one: _NewOutcomes, other: _NewOutcomes) -> Bools:
+    equal: Bools = (one.classes == other.classes) & (one.classes >= 0)
+    return equal
 
 
 def _sequential(
@@ -197,8 +206,19 @@ def _sequential(
     ends = mean_sequence(one.new[order], one.published[order], size, one.published.mean(), horizon)[-1]
     result = {PUBLISHED: own[PUBLISHED], NEW: own[NEW] | _inside(own[NEW]["value"], *ends)}
     if CHANGE in own:
-        new, published = (one.new - first.new + 1) / 2, (one.published - first.published + 1) / 2
-        ends = 2 * mean_sequence(new[order], published[order], size, published.mean(), horizon)[-1] - 1
+        differs = ~_equal_answers(one, first)  # the others have a difference of 0 under any label
+        rows, share = [image for image in order if differs[image]], float(differs.mean())
+        ends = np.array([-share, share])
+        if rows:
+            new, published = (one.new - first.new + 1) / 2, (one.published - first.published + 1) / 2
+            sequence = mean_sequence(
+                new[rows],
+                published[rows],
+                int(differs.sum()),
+                published[differs].mean(),
+                max(1, round(share * horizon)),
+            )
+            ends = share * (2 * sequence[-1] - 1)
         result[CHANGE] = _inside(own[CHANGE]["value"], *ends)
     return result
 
@@ -218,7 +238,7 @@ def _notes(page: Page) -> Iterator[str]:
         f"{total:,} images under the labels of annotators, from {answered:,} of them, drawn {how}, and the published "
         "outcomes of all. A class is right if an annotator chose it."
     )
-    yield "Δ: from the model of the first row, which has the highest published accuracy."
+    yield "Δ: from the model of the first row, which has the highest published accuracy or is the --reference."
     if draw.sequential:
         yield (
             f"Brackets: 95 % confidence sequences, which hold at every look and wherever you stop; {answered:,} of "
