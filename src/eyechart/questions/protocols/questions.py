@@ -106,6 +106,7 @@ class Questions(Protocol[QuestionPredictions]):
 
     def predict(self, context: Context) -> QuestionPredictions:
         """Ask every question in every order of its options, and read the answers."""
+        _check_tolerance(context.options["tolerance"], None)
         questions = find_questions(context.dataset)
         kinds = resolve_kinds(questions.questions, context.options["kind"])
         prompts = {kind: select_prompt(context, kind, questions) for kind in KINDS if kind in kinds}
