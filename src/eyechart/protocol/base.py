@@ -124,12 +124,13 @@ class Protocol(ABC, Generic[P]):
     `options` are declared here and set with `--eye-set`. `source` is the publication that defines the protocol.
     `benchmarks` are the names of the benchmarks that it is for: a test function makes a case for each split of these
     unless it names others, and `eyechart.evaluate` chooses it for them. "*" stands for every benchmark that is not
-    packaged. `metrics` are computed for every case; the first one is the primary one, which a sequential test is about.
+    packaged, "FAMILY/*" for those whose splits are of a family (`SplitRef.family`), such as tables of questions.
+    `metrics` are computed for every case; the first one is the primary one, which a sequential test is about.
     `steps` are the functions that make the requests, read the responses and decide what is correct, in this order:
     `eyechart explain` says where their code is.
     `prompts` are the names of the packaged prompts that it asks, for documents.
-    `prompt_kinds` are the kinds of question that the prompts of a case ask, in the order of its variant; () where
-    all prompts ask the same. `example` is the case of packaged data that documents show.
+    `prompt_kinds` are the kinds of question that packaged prompts ask, by their names; a prompt that is not among them
+    asks every kind. `example` is the case of packaged data that documents show.
 
     Tables, page and exports read the following. `summary` is a sentence about what the model is asked, and `short_name`
     what published tables call the protocol; "" for its name. `order` is its position among the protocols of a table.
@@ -150,7 +151,7 @@ class Protocol(ABC, Generic[P]):
     metrics: "ClassVar[tuple[Metric[Any], ...]]" = ()
     steps: ClassVar[tuple[Callable[..., object], ...]] = ()
     prompts: ClassVar[tuple[str, ...]] = ()
-    prompt_kinds: ClassVar[tuple[str, ...]] = ()
+    prompt_kinds: ClassVar[Mapping[str, str]] = {}
     example: ClassVar[Example | None] = None
     summary: ClassVar[str] = ""
     short_name: ClassVar[str] = ""

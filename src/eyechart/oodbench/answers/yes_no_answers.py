@@ -24,6 +24,9 @@ PROMPT_NAMES: Mapping[str, tuple[str, str]] = {
     "cot": ("existence_cot", "existence_cot_not"),
 }
 QUESTIONS = ("positive", "negative")
+PROMPT_KINDS: Mapping[str, str] = {
+    name: question for pair in PROMPT_NAMES.values() for name, question in zip(pair, QUESTIONS, strict=True)
+}
 PROMPTS = (
     *("existence", "existence_not", "existence_cot", "existence_cot_not"),
     *("progression_counting", "progression_logic"),
@@ -80,8 +83,7 @@ def timing(responses: Responses) -> SubsetTiming:
 def _replayed_responses(context: Context, queries: Sequence[Query]) -> list[Response]:
     """Return the responses of a replayed file."""
     words = read_replayed_pairs(context.replayed_words.path, context.dataset, context.names)
-    kinds = {kind: side for pair in PROMPT_NAMES.values() for kind, side in zip(pair, QUESTIONS, strict=True)}
-    return [words(query.row, query.category, kinds[query.kind]) for query in queries]
+    return [words(query.row, query.category, PROMPT_KINDS[query.kind]) for query in queries]
 
 
 def build_requests(context: Context, queries: Sequence[Query]) -> list[TextRequest]:

@@ -8,6 +8,7 @@ from eyechart.inference.store.responses import Response, Responses
 from eyechart.models.types import Usage
 from eyechart.oodbench.answers.pair_predictions import LABELS, ExistencePredictions
 from eyechart.oodbench.answers.yes_no_answers import (
+    PROMPT_KINDS,
     PROMPT_NAMES,
     Query,
     ask_queries,
@@ -42,7 +43,7 @@ class Existence(Protocol[ExistencePredictions]):
         question=lambda row: f"{row['category_name']}: {row['question']} question, pair {row['pair']}",
         slots=lambda row: (row["question"], {"category": row["category_name"]}),
     )
-    prompt_kinds = ("positive", "negative")
+    prompt_kinds = PROMPT_KINDS
     source = "arXiv 2602.18094"
     requires = ("generator",)
     replays = "existence"

@@ -1,8 +1,9 @@
 """Basic-to-Advanced Progression of OODBench (arXiv 2602.18094): existence, counting and logic of two categories."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from random import Random
+from typing import ClassVar
 
 import numpy as np
 
@@ -117,7 +118,11 @@ class Progression(Protocol[ProgressionPredictions]):
     sample_view = SampleView(
         lambda _: {LABELS: ("correct", "target")}, unit="question", question=_describe_question, slots=_prompt_slots
     )
-    prompt_kinds = ("existence", "counting", "logic")
+    prompt_kinds: ClassVar[Mapping[str, str]] = {
+        "existence": "existence",
+        "progression_counting": "counting",
+        "progression_logic": "logic",
+    }
     source = "arXiv 2602.18094"
     requires = ("generator",)
     options = (*DIVIDED, YES_NO_PARSER, MAX_TOKENS)

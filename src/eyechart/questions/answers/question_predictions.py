@@ -125,7 +125,7 @@ class QuestionPredictions(Predictions):
 
     def samples(self) -> Rows:
         """Yield every answer with its question, its options as they were shown, and the response."""
-        yield [*SHARED_COLUMNS, "kind", "question", "options", "order", "credit", "response", "truncated"]
+        yield [*SHARED_COLUMNS, "kind", "hint", "question", "options", "order", "credit", "response", "truncated"]
         orders = dict.fromkeys(range(len(self.kinds)), 0)
         for answer in self.answers:
             kind, question = self.kinds[answer.row], answer.question
@@ -142,7 +142,7 @@ class QuestionPredictions(Predictions):
             order = orders[answer.row] if self.is_circular else ""
             orders[answer.row] += 1
             response = answer.response
-            yield [*shared, kind, question.text, options, order, credit, response, int(answer.truncated)]
+            yield [*shared, kind, question.hint, question.text, options, order, credit, response, int(answer.truncated)]
 
 
 def _outcome(answer: Answered) -> str:

@@ -30,7 +30,7 @@ def accuracy(predictions: QuestionPredictions) -> Iterator[Estimate]:
     for kind in kinds if len(kinds) > 1 else ():
         chosen = np.array([other == kind for other in predictions.kinds])
         outcomes = np.where(chosen, whole, np.nan)
-        yield Estimate.proportion("acc", outcomes, clusters, labels=LABELS, subset=kind, title=kind, compared=False)
+        yield Estimate.proportion("acc", outcomes, clusters, labels=LABELS, subset=kind, title=kind)
     unread = np.zeros(len(earned))
     for answer in predictions.answers:
         if not answer.error and answer.reading.credit is None:

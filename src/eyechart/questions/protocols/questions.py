@@ -7,7 +7,7 @@ question says `<image 1>`, its pictures stand there, else before the text.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import SpecError
@@ -19,12 +19,11 @@ from eyechart.protocol.base import Protocol
 from eyechart.protocol.context import Context
 from eyechart.protocol.options import MAX_TOKENS, OWN, PROMPT, Option, OptionValues, parser_option
 from eyechart.protocol.prompts import Prompt, get_prompt
-from eyechart.protocol.sample_view import Line, SampleView
+from eyechart.protocol.sample_view import Asked, Line, SampleView
 from eyechart.questions.answers.kinds import AUTO, CHOICE, CHOICES, EXACT, KINDS, TEXT, VQA, read_number, resolve_kinds
 from eyechart.questions.answers.orders import NO_SHUFFLE, option_orders, reorder
 from eyechart.questions.answers.question_predictions import LABELS, Answered, QuestionPredictions, listed_options
 from eyechart.questions.answers.readings import UNREAD, VERSION, complete_part, read_answer
-from eyechart.questions.data.open_questions import open_question_frame
 from eyechart.questions.data.question_set import Question, QuestionSet, find_questions
 from eyechart.questions.metrics.question_estimates import accuracy
 
@@ -69,94 +68,7 @@ CIRCULAR = Option(
 SHUFFLE = Option("shuffle", "the seed of a random order of options; none: the order of the table", NO_SHUFFLE, least=0)
 
 
-class Questions(Protocol[QuestionPredictions]):
-    """The questions of a table about its images."""
-
-    name = "questions"
-    prompts = tuple(dict.fromkeys(PROMPTS.values()))
-    summary = "The model answers the questions of a table about its images."
-    sample_view = SampleView(
-        lambda _: {LABELS: ("correct", "target")},
-        unit="question",
-        question=lambda row: _shown_question(row),
-        slots=lambda row: (row["kind"], {"question": row["question"], "options": listed_options(row["options"])}),
-    )
-    prompt_kinds = KINDS
-    requires = ("generator",)
-    replays = "questions"
-    options = (KIND, TOLERANCE, CIRCULAR, SHUFFLE, PROMPT, parser_option(), MAX_TOKENS)
-    benchmarks = ("questions/*",)
-    metrics = (accuracy,)
-    steps = (resolve_kinds, option_orders, read_answer)
-
-    def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:  # noqa: ARG002
-        """Return the options that have no effect on answers of a file."""
-        return {"max_tokens"} if replayed else set()
-
-    def unavailable(self, context: Context) -> str:
-        """Return why a file of answers cannot be read: it has one answer to each question."""
-        replayed = f"said:{self.replays}" if context.spec.startswith("replay[") else ""
-        if replayed and context.options["circular"] == "true":
-            return "a file of answers has one answer to each question. Leave out questions.circular=true."
-        return ""
-
-    def open_in_memory(self, data: Any, benchmark: str, split: str) -> Dataset:
-        """Return the questions of a data frame."""
-        return open_question_frame(data, benchmark, split)
-
-    def predict(self, context: Context) -> QuestionPredictions:
-        """Ask every question in every order of its options, and read the answers."""
-        _check_tolerance(context.options["tolerance"], None)
-        questions = find_questions(context.dataset)
-        kinds = resolve_kinds(questions.questions, context.options["kind"])
-        prompts = {kind: select_prompt(context, kind, questions) for kind in KINDS if kind in kinds}
-        shuffle, circular = context.options["shuffle"], context.options["circular"] == "true"
-        shown = [
-            (row, reorder(question, order))
-            for row, question in enumerate(questions.questions)
-            for order in option_orders(question, shuffle, circular=circular)
-        ]
-        requests = [_request(context, question, kinds[row], prompts[kinds[row]]) for row, question in shown]
-        pictures = replace(context, dataset=_asked_pictures(context.dataset, questions))
-        responses = ask(pictures, requests, lambda: _replayed(context, [row for row, _ in shown]))
-        answers = tuple(
-            _answer(context, row, question, kinds[row], response)
-            for (row, question), response in zip(shown, responses.responses, strict=True)
-        )
-        return QuestionPredictions(
-            questions=questions,
-            kinds=kinds,
-            answers=answers,
-            variant=_variant(context, prompts),
-            usage=responses.usage,
-            cost=context.model.cost(responses.usage),
-            seed=context.runner.seed,
-        )
-
-
-def _shown_question(row: Line) -> str:
-    order = f" (order {int(row['order']) + 1})" if row["order"] else ""
-    return f"{row['question']}{order}"
-
-
-def select_prompt(context: Context, kind: str, questions: QuestionSet) -> Prompt:
-    """Return the prompt of a kind of answer, which the option `prompt` may replace.
-
-    Raises SpecError if it has no slot for the question, or for options or hints that the questions have.
-    """
-    name = context.options["prompt"]
-    prompt = get_prompt(PROMPTS[kind] if name == OWN else name)
-    known = {"question", "options", "hint"}
-    needed = {"question"}
-    needed |= {"options"} if any(question.options for question in questions.questions) else set()
-    needed |= {"hint"} if any(question.hint for question in questions.questions) else set()
-    if name != OWN and not needed <= {*prompt.slots} <= known:
-        listed, slots = (", ".join(f"{{{slot}}}" for slot in sorted(group)) for group in (needed, prompt.slots))
-        raise SpecError(f"{context.flag('prompt')} has the slots {slots or 'none'}. The questions need: {listed}.")
-    return prompt
-
-
-def _request(context: Context, question: Question, kind: str, prompt: Prompt) -> TextRequest:
+def build_request(context: Context, question: Question, kind: str, prompt: Prompt) -> TextRequest:
     """Return the request for an answer: the images, then the text, or the images where the text names them."""
     values = {
         "question": question.text,
@@ -182,6 +94,102 @@ def _parts(text: str, pictures: Sequence[int]) -> Iterator[str | int]:
             yield pictures[int(piece or 1) - 1]
         elif piece.strip():
             yield piece
+
+
+class Questions(Protocol[QuestionPredictions]):
+    """The questions of a table about its images."""
+
+    name = "questions"
+    prompts = tuple(dict.fromkeys(PROMPTS.values()))
+    summary = "The model answers the questions of a table about its images."
+    sample_view = SampleView(
+        lambda _: {LABELS: ("correct", "target")},
+        unit="question",
+        question=lambda row: _shown_question(row),
+        slots=lambda row: _shown_slots(row),
+    )
+    prompt_kinds: ClassVar[Mapping[str, str]] = {name: name for name in PROMPTS.values()}
+    requires = ("generator",)
+    replays = "questions"
+    options = (KIND, TOLERANCE, CIRCULAR, SHUFFLE, PROMPT, parser_option(), MAX_TOKENS)
+    benchmarks = ("questions/*",)
+    metrics = (accuracy,)
+    steps = (resolve_kinds, option_orders, build_request, read_answer)
+
+    def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:  # noqa: ARG002
+        """Return the options that have no effect on answers of a file."""
+        return {"max_tokens"} if replayed else set()
+
+    def unavailable(self, context: Context) -> str:
+        """Return why a file of answers cannot be read: it has one answer to each question."""
+        replayed = f"said:{self.replays}" if context.spec.startswith("replay[") else ""
+        if replayed and context.options["circular"] == "true":
+            return "a file of answers has one answer to each question. Leave out questions.circular=true."
+        return ""
+
+    def open_in_memory(self, data: Any, benchmark: str, split: str) -> Dataset:
+        """Return the questions of a data frame."""
+        from eyechart.questions.data.open_questions import open_question_frame
+
+        return open_question_frame(data, benchmark, split)
+
+    def predict(self, context: Context) -> QuestionPredictions:
+        """Ask every question in every order of its options, and read the answers."""
+        _check_tolerance(context.options["tolerance"], None)
+        questions = find_questions(context.dataset)
+        kinds = resolve_kinds(questions.questions, context.options["kind"])
+        prompts = {kind: select_prompt(context, kind, questions) for kind in KINDS if kind in kinds}
+        shuffle, circular = context.options["shuffle"], context.options["circular"] == "true"
+        shown = [
+            (row, reorder(question, order))
+            for row, question in enumerate(questions.questions)
+            for order in option_orders(question, shuffle, circular=circular)
+        ]
+        requests = [build_request(context, question, kinds[row], prompts[kinds[row]]) for row, question in shown]
+        pictures = replace(context, dataset=_asked_pictures(context.dataset, questions))
+        responses = ask(pictures, requests, lambda: _replayed(context, [row for row, _ in shown]))
+        answers = tuple(
+            _answer(context, row, question, kinds[row], response)
+            for (row, question), response in zip(shown, responses.responses, strict=True)
+        )
+        return QuestionPredictions(
+            questions=questions,
+            kinds=kinds,
+            answers=answers,
+            variant=_variant(context, prompts),
+            usage=responses.usage,
+            cost=context.model.cost(responses.usage),
+            seed=context.runner.seed,
+        )
+
+
+def _shown_question(row: Line) -> str:
+    order = f" (order {int(row['order']) + 1})" if row["order"] else ""
+    return f"{row['question']}{order}"
+
+
+def _shown_slots(row: Line) -> Asked:
+    """Return the prompt of a row of the sample table, and what its slots hold."""
+    hint = f"{row['hint']}\n" if row["hint"] else ""
+    slots = {"question": row["question"], "options": listed_options(row["options"]), "hint": hint}
+    return PROMPTS[row["kind"]], slots
+
+
+def select_prompt(context: Context, kind: str, questions: QuestionSet) -> Prompt:
+    """Return the prompt of a kind of answer, which the option `prompt` may replace.
+
+    Raises SpecError if it has no slot for the question, or for options or hints that the questions have.
+    """
+    name = context.options["prompt"]
+    prompt = get_prompt(PROMPTS[kind] if name == OWN else name)
+    known = {"question", "options", "hint"}
+    needed = {"question"}
+    needed |= {"options"} if any(question.options for question in questions.questions) else set()
+    needed |= {"hint"} if any(question.hint for question in questions.questions) else set()
+    if name != OWN and not needed <= {*prompt.slots} <= known:
+        listed, slots = (", ".join(f"{{{slot}}}" for slot in sorted(group)) for group in (needed, prompt.slots))
+        raise SpecError(f"{context.flag('prompt')} has the slots {slots or 'none'}. The questions need: {listed}.")
+    return prompt
 
 
 def _asked_pictures(dataset: Dataset, questions: QuestionSet) -> Dataset:

@@ -35,12 +35,11 @@ def prompt_texts(case: CaseRun, dataset: Dataset | None) -> list[dict[str, Any]]
 def _question_prompts(case: CaseRun, dataset: Dataset | None) -> Iterator[dict[str, Any]]:
     """Yield the prompts about an image."""
     record, protocol = case.record, recorded_protocol(case.record.protocol)
-    prompts = NAMED.findall(record.variant.get("prompt", ""))
-    kinds, own = protocol.prompt_kinds or ("",) * len(prompts), _own_texts(case)
-    for (name, digest), kind in zip(prompts, kinds, strict=False):
+    own = _own_texts(case)
+    for name, digest in NAMED.findall(record.variant.get("prompt", "")):
         if text := own.get(digest) or _packaged_text(name, digest):
             slots = protocol.prompt_slots(text, record.variant, dataset)
-            yield {"name": name, "asks": kind, "text": text, "slots": slots}
+            yield {"name": name, "asks": protocol.prompt_kinds.get(name, ""), "text": text, "slots": slots}
 
 
 def _own_texts(case: CaseRun) -> dict[str, str]:
