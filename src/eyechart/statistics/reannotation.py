@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, betaln, ndtri, stdtrit
 
 from eyechart.statistics._checks import check_booleans, check_integers, check_length, check_outcomes, require
-from eyechart.statistics.intervals import Interval
+from eyechart.statistics.intervals import Interval, effective_wilson
 from eyechart.statistics.noninferiority import loss_upper_limit
 
 Floats = NDArray[np.float64]
@@ -93,8 +93,9 @@ def reannotated_mean(
     parts = [_proportion(new[0][rows], size, old[0][of][0], level) for of, rows, size in cells]
     value, ci = _join(parts, [size / len(stratum) for _, _, size in cells])
     changed = int((np.abs(new[0] - old[0]) > 0).sum())
-    design = _design_effect(function, old[0], units)
-    return _describe(value, ci, value * (1 - value), len(stratum), design, changed, POST_STRATIFIED, level)
+    effective = len(stratum) / _design_effect(function, old[0], units)
+    drawn = effective_wilson(min(max(value, 0.0), 1.0), effective, level)
+    return _describe(value, ci, drawn, value * (1 - value), len(stratum), changed, POST_STRATIFIED, level)
 
 
 def reannotated_difference(
@@ -161,8 +162,10 @@ def reannotated_difference(
         weight * (np.abs(difference[rows]).mean() if len(rows) else abs(proxy[of][0]))
         for weight, (of, rows, _) in zip(weights, cells, strict=True)
     )
-    design = _design_effect(function, proxy, units)
-    return _describe(value, ci, float(square) - value**2, len(stratum), design, changed, method, level)
+    effective = len(stratum) / _design_effect(function, proxy, units)
+    up, down = (max(float(square) + sign * value, 0.0) / 2 * effective for sign in (1, -1))
+    drawn = _tango(up, down, max(effective, up + down), level)
+    return _describe(value, ci, drawn, float(square) - value**2, len(stratum), changed, method, level)
 
 
 def prediction_powered_mean(
@@ -272,9 +275,12 @@ def _paired(differences: Floats, size: int, published: float, level: float) -> t
         more, fewer = (_hypergeometric(count, n, size, tail / 2) for count in (up, down))
         return value, Interval(more.low - fewer.high, more.high - fewer.low)
     rest = (size - n) / (size - 1)
-    counts = up / rest, down / rest, n / rest
-    low = -loss_upper_limit(counts[1], counts[0], counts[2], tail)
-    return value, Interval(low, loss_upper_limit(counts[0], counts[1], counts[2], tail))
+    return value, _tango(up / rest, down / rest, n / rest, level)
+
+
+def _tango(up: float, down: float, n: float, level: float) -> Interval:
+    tail = (1 - level) / 2
+    return Interval(-loss_upper_limit(down, up, n, tail), loss_upper_limit(up, down, n, tail))
 
 
 def _hypergeometric(right: int, n: int, size: int, tail: float) -> Interval:
@@ -342,15 +348,14 @@ def _design_effect(function: str, published: Floats, units: ArrayLike | None) ->
 
 
 def _describe(
-    value: float, ci: Interval, variance: float, n: int, design: float, changed: int, method: str, level: float
+    value: float, ci: Interval, drawn: Interval, variance: float, n: int, changed: int, method: str, level: float
 ) -> Reannotated:
-    """Return the result with its second interval and its worth; `variance` is that of an image's outcome."""
-    z = float(ndtri((1 + level) / 2))
-    drawn = z * sqrt(max(variance, 0.0) * design / n)  # half the interval of the population if all images are labelled
-    population = Interval(
-        value - sqrt((value - ci.low) ** 2 + drawn**2), value + sqrt((ci.high - value) ** 2 + drawn**2)
-    )
-    half = (ci.high - ci.low) / 2 / z
-    noise = half**2 + variance / n
-    plain = variance / noise if noise > 0 else float(n)
-    return Reannotated(value, ci, population, min(plain, float(n)), changed, method)
+    """Return the result with its second interval and its worth.
+
+    `drawn` is the interval of the population if all images are labelled, and `variance` that of an image's outcome.
+    """
+    low = sqrt((value - ci.low) ** 2 + (value - drawn.low) ** 2)
+    high = sqrt((ci.high - value) ** 2 + (drawn.high - value) ** 2)
+    noise = ((ci.high - ci.low) / 2 / float(ndtri((1 + level) / 2))) ** 2 + variance / n
+    plain = min(variance / noise, float(n)) if noise > 0 else float(n)
+    return Reannotated(value, ci, Interval(value - low, value + high), plain, changed, method)

@@ -236,7 +236,7 @@ def _notes(page: Page) -> Iterator[str]:
     yield (
         f"Published: accuracy of {total:,} images under {draw.labels}. New labels: the accuracy of the same "
         f"{total:,} images under the labels of annotators, from {answered:,} of them, drawn {how}, and the published "
-        "outcomes of all. A class is right if an annotator chose it."
+        "outcomes of all. A class is right if an annotator chose it or one that counts as equal."
     )
     yield "Δ: from the model of the first row, which has the highest published accuracy or is the --reference."
     if draw.sequential:
