@@ -21,8 +21,9 @@ CASES = (
 WHOLE = "sample-coco/open_clip and distribution"
 CLIP, MLLM, CONSE, TIMM = "open_clip[toybox-clip]", "hf[toybox-mllm]", "conse[]", "timm[tf_efficientnet_lite0]"
 NEIGHBOURS = "knn[timm[tf_efficientnet_lite0],k=3,support=imagenet/sample]"
+PROBE = "linear_probe[timm[tf_efficientnet_lite0],C=0.01,support=imagenet/sample]"
 ELSEWHERE = f"replay[path={Path(__file__).parents[1] / 'golden/migration/inputs/classes.csv'}]"
-MODELS = [f"--eye-model={model}" for model in (MLLM, CLIP, CONSE, TIMM, NEIGHBOURS, ELSEWHERE)]
+MODELS = [f"--eye-model={model}" for model in (MLLM, CLIP, CONSE, TIMM, NEIGHBOURS, PROBE, ELSEWHERE)]
 SETTINGS = (
     "--eye-set=abstention.prompts_per_level=1",
     "--eye-set=distribution.reference=oodbench/sample-lvis",

@@ -45,6 +45,10 @@ KNN_HINT = (
     "knn[open_clip[toybox-clip],support=imagenet/sample-near]; an encoder in memory is one as a class in a module: "
     "knn[my_module:MyEncoder[],support=BENCHMARK/SPLIT]. "
 )
+PROBE_HINT = (
+    "For an image encoder, that is linear_probe[ENCODER,support=BENCHMARK/SPLIT], such as "
+    "linear_probe[open_clip[toybox-clip],support=imagenet/sample-near]. "
+)
 IN_MEMORY = "data/in-memory"  # the name of data without one
 
 
@@ -261,6 +265,7 @@ def _plan_cases(
                 f"{subject.spec.name} offers {', '.join(sorted(subject.capabilities))}. The protocol {word} needs "
                 f"{' or '.join(protocol_object.requires)}: choose another protocol or model. "
                 f"{KNN_HINT if 'neighbours' in protocol_object.requires else ''}"
+                f"{PROBE_HINT if 'probe' in protocol_object.requires else ''}"
                 f"{scoring_obstacle(subject.spec) if needs_scores else ''}".rstrip()
             )
         requested = _requested_options(protocol_object, options, single=len(names) == 1)

@@ -36,6 +36,7 @@ INTERFACES: Mapping[str, type] = {
     "generator": types.Generator,
     "scorer": types.Scorer,
     "neighbours": types.Neighbours,
+    "probe": types.Probe,
 }
 ENCODER = frozenset({"encoder", "image_encoder", "text_encoder"})
 

@@ -427,3 +427,15 @@ class Neighbours(Model):
     k: int
     weights: str
     support_split: tuple[str, str]
+
+
+class Probe(Model):
+    """Classifies an image by a linear classifier that is fitted on the features of a labelled split.
+
+    `c` is scikit-learn's C, None if a random share `validation` of the labelled images chooses it.
+    """
+
+    encoder: ImageEncoder
+    c: float | None
+    validation: float
+    support_split: tuple[str, str]

@@ -18,6 +18,7 @@ from eyechart.models.types import (
     ImageEncoder,
     Model,
     Neighbours,
+    Probe,
     Scorer,
 )
 from eyechart.protocol.options import AUTO, OWN, THINKING_TOKENS, OptionValues, flag
@@ -127,6 +128,13 @@ class Context:
         """The model as an encoder with labelled images. Raises ModelError for another model."""
         if not isinstance(self.model, Neighbours):
             raise self.missing_capability("compares images with labelled ones")
+        return self.model
+
+    @property
+    def probe(self) -> Probe:
+        """The model as an encoder with labelled images to fit on. Raises ModelError for another model."""
+        if not isinstance(self.model, Probe):
+            raise self.missing_capability("is fitted on labelled images")
         return self.model
 
     @property

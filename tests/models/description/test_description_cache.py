@@ -19,11 +19,12 @@ from eyechart.models.packaged import packaged_folder
 from eyechart.models.pool import ModelPool
 from eyechart.models.registry import create_model
 from eyechart.models.spec import ModelSpec, parse_spec
-from eyechart.models.types import Encoder, Model, Neighbours
+from eyechart.models.types import Encoder, Model, Neighbours, Probe
 
 OLD = 1_600_000_000
 PACKAGED = (
     "conse[]", "timm[]", "timm[tf_efficientnet_lite0,batch_size=3]", "sentence[minilm]", "knn[timm[],k=3]", "knn[]",
+    "linear_probe[timm[],C=2]",
     "open_clip[toybox-clip]", "hf[toybox-mllm,dtype=float32]",
 )  # fmt: skip
 Open = Callable[[str], Model]
@@ -107,6 +108,14 @@ def test_threads_make_one_model(open_session: Open, keep: Open, made: list[str])
         shapes = {pixels.shape for pixels in threads.map(again.prepare, [image] * 32)}
     assert len(shapes) == 1
     assert made == ["timm[]", "timm[]"]
+
+
+def test_the_settings_of_a_linear_probe_come_back_with_its_encoder(open_session: Open, keep: Open) -> None:
+    keep("linear_probe[timm[],C=2,support=imagenet/sample]")
+    again = open_session("linear_probe[timm[],C=2,support=imagenet/sample]")
+    assert isinstance(again, Probe)
+    assert (again.c, again.validation, again.support_split) == (2.0, 0.2, ("imagenet", "sample"))
+    assert again.encoder.identity.backend == "timm"
 
 
 def test_the_encoder_of_neighbours_answers(open_session: Open, keep: Open, made: list[str]) -> None:

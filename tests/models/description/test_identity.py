@@ -29,6 +29,7 @@ OTHER = {  # options whose effect is a file of weights, a device, or tested wher
     "openvino": {"like", "preprocessing", "precision", "threads", "imagenet", "probabilities"},
     "onnx": {"like", "preprocessing", "engine", "threads", "imagenet", "probabilities", "optimise"},  # models/exported
     "knn": {"encoder"},
+    "linear_probe": {"encoder"},
     "conse": {"classifier", "text"},
 }
 WITH_TEST_ALL = {"vllm", "hf device_map"}  # packages that README's second command does not install
@@ -38,6 +39,7 @@ PLAIN = {
     "conse": "conse[]",
     "sentence": "sentence[]",
     "knn": "knn[timm[],support=imagenet/sample]",
+    "linear_probe": "linear_probe[timm[],support=imagenet/sample]",
     "hf": "hf[toybox-mllm]",
     "vllm": "vllm[toybox-mllm]",
     "openai": "openai[m,served=m]",
@@ -47,6 +49,7 @@ PLAIN = {
 }
 VALUES = {
     "dtype": "float16", "num_classes": "0", "top": "3", "names": "openai", "scale": "7", "prompt": "x: ", "k": "3",
+    "C": "2", "validation": "0.5",
     "support": "imagenet/tiny", "weights": "cosine", "thinking": "off", "thinking_budget": "50",
     "system_prompt": "Hi.",
     "attn_implementation": "eager", "quantization": "torchao_int8", "compile": "eager", "min_pixels": "1000",

@@ -4,11 +4,9 @@ The encoder is any image encoder, such as `knn[timm[vit_large_patch16_dinov3]]`;
 features of both splits are stored, so that another k needs no inference.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from hashlib import sha256
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,19 +22,23 @@ from eyechart.classification.metrics.class_estimates import (
     top5,
 )
 from eyechart.classification.protocols.nearest import SelectedRows, Vectors, find_nearest
+from eyechart.classification.protocols.support_split import (
+    create_encoder,
+    labelled_images,
+    parse_split,
+    support_variant,
+)
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.errors import DataError, SpecError
+from eyechart.errors import DataError
 from eyechart.inference.requests.row_requests import Encode
 from eyechart.inference.runner.runner import Runner
 from eyechart.models.options import Count, ModelOptions, described
-from eyechart.models.registry import create_model, find_backend
-from eyechart.models.spec import ModelSpec, parse_spec
+from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Floats, Identity, Neighbours
 from eyechart.protocol.base import Example, Protocol
 from eyechart.protocol.context import Context
 
 Weights = Literal["uniform", "cosine"]
-_DEFAULT_SUPPORT = "imagenet/sample-near"
 _CELLS = 2**22  # votes that are counted at a time
 
 
@@ -61,8 +63,8 @@ class KnnModel(Neighbours):
         self.spec = spec
         self.k = options.k
         self.weights = options.weights
-        self.support_split = _split(spec, options.support)
-        self.encoder = _encoder(spec, options.encoder, device, offline)
+        self.support_split = parse_split(spec, options.support)
+        self.encoder = create_encoder(spec, options.encoder, device, offline)
         self.device = device
         self.batch_size: int = self.encoder.batch_size
         self.owner: str = self.encoder.owner
@@ -92,20 +94,6 @@ class KnnModel(Neighbours):
             processor={"image": encoder.processor, "vote": vote},
             libraries=encoder.libraries,
         )
-
-
-def _encoder(spec: ModelSpec, given: str, device: str, offline: bool) -> Any:
-    encoder = parse_spec(spec.arguments[0] if spec.arguments else given)
-    if "image_encoder" not in find_backend(encoder).capabilities:
-        raise SpecError(f"'{spec}': {encoder} does not encode images. Use an encoder, such as knn[timm[resnet50]].")
-    return create_model(encoder, device=device, offline=offline)
-
-
-def _split(spec: ModelSpec, support: str) -> tuple[str, str]:
-    benchmark, slash, split = support.partition("/")
-    if not (benchmark and slash and split):
-        raise SpecError(f"'{spec}' has support={support}. Expected benchmark/split, such as {_DEFAULT_SUPPORT}.")
-    return benchmark, split
 
 
 class KNearestNeighbours(Protocol[ClassPredictions]):
@@ -141,25 +129,16 @@ class KNearestNeighbours(Protocol[ClassPredictions]):
 def knn_predictions(runner: Runner, model: Neighbours, dataset: Dataset, support: Dataset) -> ClassPredictions:
     """Return votes of the nearest images of a support split."""
     support_features, features = (runner.run(Encode(), model.encoder, split) for split in (support, dataset))
-    labelled = [index for index, row in enumerate(support.selected) if support.index[row].label >= 0]
-    usable = [index for index in labelled if index not in support_features.errors]
-    labels = np.array([support.index[support.selected[index]].label for index in usable], np.int64)
+    usable, labels = labelled_images(support, support_features.errors)
     scores = np.full((len(dataset), dataset.classes), np.nan, np.float32)
     rows = [row for row in range(len(dataset)) if row not in features.errors]
     if rows:
         queries = SelectedRows(features.values, np.array(rows, np.int64))
-        voters = SelectedRows(support_features.values, np.array(usable, np.int64))
+        voters = SelectedRows(support_features.values, usable)
         scores[rows] = knn_scores(queries, voters, labels, dataset.classes, model.k, model.weights, model.device)
     variant = {"k": str(model.k), "support": f"{support.benchmark}/{support.split}", "weights": model.weights}
-    predictions = make_predictions(dataset, scores, features, variant | _support_variant(support, usable))
+    predictions = make_predictions(dataset, scores, features, variant | support_variant(support, usable))
     return replace(predictions, votes=True)
-
-
-def _support_variant(support: Dataset, indices: Sequence[int]) -> dict[str, str]:
-    """Return the number of voting images, and a sha256 of their keys, bytes and labels, for the record."""
-    rows = [support.index[support.selected[index]] for index in indices]
-    lines = (f"{row.key}\t{row.sha256}\t{row.label}\n" for row in rows)
-    return {"support_n": str(len(rows)), "support_sha256": sha256("".join(lines).encode()).hexdigest()[:12]}
 
 
 def knn_scores(

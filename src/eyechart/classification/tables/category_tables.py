@@ -34,7 +34,13 @@ COMMAND = "pytest -k imagenet --eye-labels=ReaL=FILE"
 
 FAMILY = "Family"
 LANGUAGE_MODELS, ENCODERS, CLASSIFIERS, REPLAYED = "MLLMs", "VLMs", "Supervised models", "Replayed answers"
-FAMILIES = {"zero_shot": ENCODERS, "supervised": CLASSIFIERS, "knn": CLASSIFIERS, "replay": REPLAYED}  # by protocol
+FAMILIES = {  # by protocol
+    "zero_shot": ENCODERS,
+    "supervised": CLASSIFIERS,
+    "knn": CLASSIFIERS,
+    "linear_probe": CLASSIFIERS,
+    "replay": REPLAYED,
+}
 
 
 def _family_pages(runs: Runs, labels: str | None) -> list[Page]:

@@ -147,8 +147,8 @@ class _DeferredModel(DescribedModel):
             self._original.close()
 
 
-class _DeferredNeighbours(_DeferredModel):
-    """A k-NN model, whose encoder alone answers."""
+class _DeferredByEncoder(_DeferredModel):
+    """A k-NN model or a linear probe, whose encoder alone answers."""
 
     @property
     def loads(self) -> int:  # type: ignore[override]  # that of its encoder
@@ -162,11 +162,11 @@ class _DeferredNeighbours(_DeferredModel):
 
 def defer(description: ModelDescription, create: Callable[[ModelSpec], Model]) -> Any:
     """Return a model with the interfaces of a description, which is made when it has to answer."""
-    kind = _DeferredNeighbours if description.neighbours else _DeferredModel
+    kind = _DeferredByEncoder if description.encoder else _DeferredModel
     base = type(kind.__name__, (kind,), {"create": staticmethod(create)})
     model: Any = model_of(description, base, _pass_on)
-    if description.neighbours:
-        model.encoder = defer(description.neighbours.encoder, create)
+    if description.encoder:
+        model.encoder = defer(description.encoder, create)
     return model
 
 

@@ -24,6 +24,7 @@ from eyechart.models.types import (
     Identity,
     Model,
     Neighbours,
+    Probe,
     Scorer,
     Usage,
 )
@@ -37,6 +38,15 @@ class _NeighboursDescription(msgspec.Struct, frozen=True):
 
     k: int
     weights: str
+    support_split: tuple[str, str]
+    encoder: "ModelDescription"
+
+
+class _ProbeDescription(msgspec.Struct, frozen=True):
+    """The fit of a linear probe, and its encoder."""
+
+    c: float | None
+    validation: float
     support_split: tuple[str, str]
     encoder: "ModelDescription"
 
@@ -59,6 +69,13 @@ class ModelDescription(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     note: str = ""
     late_files: tuple[str, ...] = ()
     neighbours: _NeighboursDescription | None = None
+    probe: _ProbeDescription | None = None
+
+    @property
+    def encoder(self) -> "ModelDescription | None":
+        """The description of the encoder that answers for the model, None for a model that answers itself."""
+        asked = self.neighbours or self.probe
+        return asked.encoder if asked else None
 
 
 def describe(model: Model) -> ModelDescription:
@@ -83,6 +100,7 @@ def describe(model: Model) -> ModelDescription:
         note=model.model_note,
         late_files=tuple(sorted(model.late_files)),
         neighbours=_describe_neighbours(model) if isinstance(model, Neighbours) else None,
+        probe=_describe_probe(model) if isinstance(model, Probe) else None,
     )
 
 
@@ -98,6 +116,11 @@ def _describe_neighbours(model: Neighbours) -> _NeighboursDescription:
     return _NeighboursDescription(model.k, model.weights, model.support_split, describe(model.encoder))
 
 
+def _describe_probe(model: Probe) -> _ProbeDescription:
+    """Return the description of a linear probe's fit and encoder."""
+    return _ProbeDescription(model.c, model.validation, model.support_split, describe(model.encoder))
+
+
 class DescribedModel(Model):
     """A model that is known by its description; its answers are in the store."""
 
@@ -110,7 +133,11 @@ class DescribedModel(Model):
         if description.neighbours:
             voting = description.neighbours
             self.k, self.weights, self.support_split = voting.k, voting.weights, voting.support_split
-            self.encoder = model_of(voting.encoder)
+        if description.probe:
+            fit = description.probe
+            self.c, self.validation, self.support_split = fit.c, fit.validation, fit.support_split
+        if description.encoder:
+            self.encoder = model_of(description.encoder)
 
     @property
     def identity(self) -> Identity:

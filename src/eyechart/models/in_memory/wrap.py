@@ -28,7 +28,7 @@ from eyechart.models.hf.generator import HfGenerator
 from eyechart.models.open_clip.encoder import OpenClipEncoder
 from eyechart.models.runtime import torch_runtime
 from eyechart.models.spec import ModelSpec
-from eyechart.models.types import ADDRESS, Classifier, Floats, Head, Identity, ImageEncoder, Model, Neighbours
+from eyechart.models.types import ADDRESS, Classifier, Floats, Head, Identity, ImageEncoder, Model, Neighbours, Probe
 from eyechart.models.weights import hub_files, weight_source
 from eyechart.models.weights.state_digests import module_sha256
 
@@ -57,7 +57,7 @@ def wrap_model(model: Any, name: str = "", identity: str = "") -> tuple[ModelSpe
     """
     spec, wrapped = _find_wrapper(model, name)
     wrapped.owner = identity or uuid4().hex
-    if isinstance(wrapped, Neighbours) and wrapped.encoder.made_from is None:
+    if isinstance(wrapped, Neighbours | Probe) and wrapped.encoder.made_from is None:
         wrapped.encoder.owner = wrapped.owner
     return spec, wrapped
 
