@@ -137,6 +137,14 @@ def test_parts_of_a_sample_are_one_sample(annotate: Any, sampled: Any, table: An
     assert "part-1.json: 10 of the sample's 20 pictures are answered." in table(files[0], code=2)
 
 
+def test_samples_of_two_seeds_are_two_samples(annotate: Any, sampled: Any) -> None:
+    sheets = [annotate("--sample=12", f"--seed={seed}", name=f"seed-{seed}") for seed in (1, 2)]
+    files = [sampled.answer(sheet, truth(sampled), f"{sheet.stem}.json") for sheet in sheets]
+    made = tables("reannotated", replace(load([sampled.run]), annotations=tuple(files)))
+    assert [table.title.partition(":")[0] for table in made] == ["imagenet/tiny", "imagenet/tiny"]
+    assert len({table.title for table in made}) == 2
+
+
 def answer_first(world: Any, sheet: Path, n: int) -> Path:
     """Answers to the first n pictures of a sheet."""
     first = [world.keys[item.key] for item in read_key(key_path(sheet)).items][:n]

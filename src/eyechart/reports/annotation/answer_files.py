@@ -71,18 +71,18 @@ class SampleDraw(msgspec.Struct, frozen=True, kw_only=True):
     labels: str
     labels_sha256: str
     size: int
+    seed: int
     strata: str
     sequential: bool
     equivalents: dict[str, tuple[int, ...]]
 
     def __hash__(self) -> int:
-        return hash((self.fingerprint, self.labels, self.strata, self.size))
+        return hash((self.fingerprint, self.labels, self.strata, self.size, self.seed))
 
 
 class _Key(msgspec.Struct, frozen=True, kw_only=True):
     schema: int = SCHEMA
     names: str
-    seed: int
     items: tuple[Item, ...]
 
     @property
@@ -95,6 +95,7 @@ class SheetKey(_Key, frozen=True, kw_only=True):
     """The images of a sheet of disputed images and the sources of their candidates; items are numbered from 1."""
 
     source: SheetSource
+    seed: int
 
 
 class SampleKey(_Key, frozen=True, kw_only=True):

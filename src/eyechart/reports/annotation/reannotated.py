@@ -17,7 +17,7 @@ from eyechart.reports.annotation.sample import NOT_SCORED, ScoredCase, score_cas
 from eyechart.reports.runs import ComparableCases, Runs
 from eyechart.reports.tables.definition import TableDefinition
 from eyechart.reports.tables.one_option import interval_ends
-from eyechart.reports.tables.selection import Page, create_page
+from eyechart.reports.tables.selection import Page, create_page, with_suffixes
 from eyechart.statistics.array_types import Bools, Ints
 from eyechart.statistics.mean_sequence import mean_sequence
 from eyechart.statistics.reannotation import reannotated_difference, reannotated_mean
@@ -70,7 +70,8 @@ def _select_pages(runs: Runs, labels: str | None) -> list[Page]:
     by_draw: dict[SampleDraw, list[AnswerFile[SampleKey]]] = {}
     for file in read_answers(runs.annotations, folders, SampleKey):
         by_draw.setdefault(file.key.draw, []).append(file)
-    return [_create_page(draw, files, runs) for draw, files in by_draw.items() if labels in (None, draw.labels)]
+    pages = [_create_page(draw, files, runs) for draw, files in by_draw.items() if labels in (None, draw.labels)]
+    return with_suffixes(pages)
 
 
 def _create_page(draw: SampleDraw, files: Sequence[AnswerFile[SampleKey]], runs: Runs) -> _SamplePage:

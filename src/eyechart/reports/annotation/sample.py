@@ -85,12 +85,12 @@ def write_sample(runs: Runs, options: SampleOptions, out: Path) -> str:
             labels=options.labels,
             labels_sha256=case.record.data.labels.get(options.labels, ""),
             size=len(rows),
+            seed=options.seed,
             strata=strata if options.draw == STRATIFIED else "".join(_without_strata(strata)),
             sequential=options.sequential,
             equivalents={str(label): others for label, others in equivalents.items() if others},
         ),
         names=options.names or ("split" if dataset.names else "mill"),
-        seed=options.seed,
         items=tuple(items[row] for row in part),
     )
     drawn = f"drawn from {len(strata) - strata.count(NOT_SCORED):,}, {options.draw}"
