@@ -49,7 +49,7 @@ def test_the_story_of_the_shop_runs_as_it_is_told(shop: Path, warm_python: Seque
         (record["model"]["alias"], one["subset"]): one
         for record in records
         for one in record["metrics"]
-        if one["name"] == "acc"
+        if one["name"] == "question_acc"
     }
     assert {name: round(found[name]["value"], 3) for name in found if name[1] in ("all", "shelf=dim")} == {
         ("careful", "all"): 1.0,

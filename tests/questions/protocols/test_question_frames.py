@@ -23,7 +23,7 @@ def test_a_frame_has_pictures_and_paths(shop: Callable[..., Path], ask: Any, tal
     run = ask(talker(say), frame, name="m", data_name="myshop/shelf")
     assert run.samples.correct.tolist() == [1, 0]
     assert run.samples.case.unique().tolist() == ["myshop/shelf/m"]
-    assert run.metrics.set_index(["metric", "subset"]).value["acc", "shelf=low"] == 0.5
+    assert run.metrics.set_index(["metric", "subset"]).value["question_acc", "shelf=low"] == 0.5
 
 
 def test_what_is_no_frame_is_refused(ask: Any, talker: Any) -> None:

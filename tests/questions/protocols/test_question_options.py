@@ -9,6 +9,8 @@ import pytest
 
 from eyechart.errors import SpecError, ToleranceError, UnavailableError
 from eyechart.models.types import Answer
+from eyechart.reports.runs import load
+from eyechart.reports.tables.registry import tables
 
 Shop = Callable[..., Path]
 ROW = {"id": "a", "image": "1.png", "question": "Which?", "A": "red", "B": "blue", "C": "grey", "answer": "B"}
@@ -34,8 +36,8 @@ def test_a_choice_is_right_in_every_rotation_or_wrong(shop: Shop, ask: Any, talk
     always = talker(lambda numbers, text: "B" if ")" in text else "tea")
     run = ask(always, folder, options={"circular": "true"}, name="m")
     assert len(always.asked) == 4
-    assert values(run)["acc", "all"] == 0.5
-    assert values(run)["first_acc", "all"] == 1.0
+    assert values(run)["question_acc", "all"] == 0.5
+    assert values(run)["first_order_acc", "all"] == 1.0
     assert run.samples.order.tolist() == ["0", "1", "2", "0"]
     assert run.samples.options.tolist() == ["red;blue;grey", "blue;grey;red", "grey;red;blue", ""]
     assert run.samples.correct.tolist() == [1, 0, 0, 1]
@@ -43,13 +45,13 @@ def test_a_choice_is_right_in_every_rotation_or_wrong(shop: Shop, ask: Any, talk
     clever = ask(
         talker(lambda *said: say_blue(*said) if ")" in said[1] else "tea"), folder, options={"circular": "true"}
     )
-    assert values(clever)["acc", "all"] == 1.0
+    assert values(clever)["question_acc", "all"] == 1.0
 
 
 def test_options_are_shuffled_by_a_seed_that_is_recorded(shop: Shop, ask: Any, talker: Any) -> None:
     folder = shop([{**ROW, "id": str(number)} for number in range(8)])
     run = ask(talker(say_blue), folder, options={"shuffle": 3}, name="m")
-    assert values(run)["acc", "all"] == 1.0
+    assert values(run)["question_acc", "all"] == 1.0
     assert len({*run.samples.options}) > 2
     assert record_of(run)["variant"]["shuffle"] == "3"
 
@@ -87,7 +89,7 @@ def test_a_blank_stands_for_every_picture_and_the_sampling_units_stay(shop: Shop
     model = talker(lambda numbers, text: "tea")
     run = ask(model, shop(rows), blank="black")
     assert {numbers for numbers, _ in model.asked} == {(0, 0), (0,)}
-    assert run.metrics.set_index(["metric", "subset"]).n_clusters["acc", "all"] == 2
+    assert run.metrics.set_index(["metric", "subset"]).n_clusters["question_acc", "all"] == 2
 
 
 def test_answers_are_stored_by_what_was_asked(shop: Shop, ask: Any, talker: Any) -> None:
@@ -96,7 +98,7 @@ def test_answers_are_stored_by_what_was_asked(shop: Shop, ask: Any, talker: Any)
     ask(first, folder, name="m", identity="one")
     shop([{**ROW, "answer": "C"}])  # another answer of the table: nothing is asked again
     run = ask(again, folder, name="m", identity="one")
-    assert (len(first.asked), len(again.asked), values(run)["acc", "all"]) == (1, 0, 0.0)
+    assert (len(first.asked), len(again.asked), values(run)["question_acc", "all"]) == (1, 0, 0.0)
     ask(scored, folder, name="m", identity="one", options={"parser": "strict"})
     assert not scored.asked
 
@@ -111,7 +113,7 @@ def test_an_error_and_a_truncated_answer_are_counted_apart(shop: Shop, ask: Any,
     run = ask(talker(lambda numbers, text: said[numbers[0]]), shop(rows), max_errors=1)
     counts = record_of(run)["outcomes"]
     assert (counts["error"], counts["truncated"], counts["correct"]) == (1, 1, 1)
-    assert values(run)["acc", "all"] == 0.5
+    assert values(run)["question_acc", "all"] == 0.5
     with pytest.raises(ToleranceError, match="1: refused"):
         ask(talker(lambda numbers, text: said[numbers[0]]), shop(rows))
 
@@ -121,7 +123,7 @@ def test_answers_that_are_right_in_part_have_a_mean_credit(shop: Shop, ask: Any,
     run = ask(talker(lambda numbers, text: "tea"), shop(rows), options={"kind": "exact"})
     assert run.metrics.metric.tolist()[0] == "credit"
     assert values(run)["credit", "all"] == pytest.approx((2 / 3 + 1) / 2)
-    assert values(run)["acc", "all"] == 0.5
+    assert values(run)["question_acc", "all"] == 0.5
     assert run.samples.credit.astype(float).tolist() == pytest.approx([2 / 3, 1])
 
 
@@ -129,7 +131,7 @@ def test_answers_that_are_right_in_part_have_a_mean_credit(shop: Shop, ask: Any,
 def test_a_number_has_a_tolerance(shop: Shop, ask: Any, talker: Any, tolerance: str, right: float) -> None:
     rows = [{**PLAIN, "answer": 100}]
     run = ask(talker(lambda numbers, text: "102"), shop(rows), options={"tolerance": tolerance})
-    assert values(run)["acc", "all"] == right
+    assert values(run)["question_acc", "all"] == right
 
 
 def test_a_wrong_tolerance_is_refused(shop: Shop, ask: Any, talker: Any) -> None:
@@ -140,7 +142,7 @@ def test_a_wrong_tolerance_is_refused(shop: Shop, ask: Any, talker: Any) -> None
 def test_a_file_of_answers_has_one_order(shop: Shop, ask: Any, tmp_path: Path) -> None:
     (tmp_path / "said.csv").write_text("key,answer\na,B\n")
     model = f"replay[path={tmp_path / 'said.csv'},of=questions]"
-    assert values(ask(model, shop([ROW])))["acc", "all"] == 1.0
+    assert values(ask(model, shop([ROW])))["question_acc", "all"] == 1.0
     with pytest.raises(UnavailableError, match=r"one answer to each question\. Leave out questions\.circular=true"):
         ask(model, shop([ROW]), options={"circular": "true"})
 
@@ -156,3 +158,18 @@ def test_a_limit_chooses_questions(shop: Shop, ask: Any, talker: Any) -> None:
     run = ask(model, shop(rows), limit=2)
     assert (len(run.samples), len(model.asked)) == (2, 2)
     assert {str(numbers[0]) for numbers, _ in model.asked} == {*run.samples.key}
+
+
+def test_chance_is_by_options_and_by_the_commonest_answer_of_the_others(shop: Shop, ask: Any, talker: Any) -> None:
+    plain = {**PLAIN, "answer": "yes"}
+    others = [
+        {**plain, "id": f"{said}{number}", "image": f"{number}.png", "answer": said}
+        for number, said in ((2, "yes"), (3, "yes"), (4, "no"))
+    ]
+    numbers = [{**plain, "id": said, "answer": said, "kind": "number"} for said in ("5", "6")]
+    rows = [ROW, *({**row, "kind": row.get("kind", "yes_no")} for row in (*others, *numbers))]
+    folder = shop(rows)
+    runs = [ask(talker(lambda numbers, text: "yes"), folder, name="m", **more) for more in ({}, {"blank": "black"})]
+    (table,) = tables("blind", load([run.folder for run in runs]))
+    (row,) = table.rows
+    assert row[5].value == pytest.approx((1 / 3 + 1 + 1 + 0 + 1 + 0) / 6)  # with images, blind, chance

@@ -46,7 +46,13 @@ def say(numbers: tuple[int, ...], text: str) -> str:
 def numbers(run: Any) -> dict[str, float]:
     """The accuracy of each subset."""
     metrics = run.metrics
-    return dict(zip(metrics[metrics.metric == "acc"].subset, metrics[metrics.metric == "acc"].value, strict=True))
+    return dict(
+        zip(
+            metrics[metrics.metric == "question_acc"].subset,
+            metrics[metrics.metric == "question_acc"].value,
+            strict=True,
+        )
+    )
 
 
 def test_each_question_is_asked_with_its_picture_and_read_by_its_kind(shop: Shop, ask: Any, talker: Any) -> None:
@@ -77,7 +83,7 @@ def test_each_question_is_asked_with_its_picture_and_read_by_its_kind(shop: Shop
 
 def test_questions_about_one_image_are_one_sampling_unit(shop: Shop, ask: Any, talker: Any) -> None:
     run = ask(talker(say), shop(ROWS), name="m")
-    whole = run.metrics.set_index(["metric", "subset"]).loc["acc", "all"]
+    whole = run.metrics.set_index(["metric", "subset"]).loc["question_acc", "all"]
     assert (whole.n, whole.n_clusters, whole.method) == (4, 3, "clustered wilson")
 
 

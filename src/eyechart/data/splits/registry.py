@@ -127,16 +127,20 @@ def packaged_benchmarks() -> tuple[str, ...]:
     return tuple(name for name, point in _points().items() if is_own(point))
 
 
-def includes_benchmark(names: Collection[str], benchmark: str, family: str = "") -> bool:
+def includes_benchmark(names: Collection[str], benchmark: str, family: str | None = "") -> bool:
     """Return whether names of benchmarks include one: by its name, or, if it is not packaged, by "*" or "FAMILY/*".
 
-    "*" stands for benchmarks of labelled images, "FAMILY/*" for those whose splits are of this family.
+    "*" stands for benchmarks of labelled images, "FAMILY/*" for those whose splits are of this family; where the family
+    is not known (None), any of them is enough.
 
     >>> [includes_benchmark(("imagenet", "*"), name) for name in ("imagenet", "toybox", "pets")]
     [True, False, True]
+    >>> [includes_benchmark(["questions/*"], "myshop", family) for family in ("questions", "", None)]
+    [True, False, True]
     """
-    pattern = f"{family}/{ANY}" if family else ANY
-    return benchmark in names or (pattern in names and benchmark not in packaged_benchmarks())
+    patterns = {name for name in names if name.endswith(ANY)}
+    fitting = patterns if family is None else patterns & {f"{family}/{ANY}" if family else ANY}
+    return benchmark in names or (bool(fitting) and benchmark not in packaged_benchmarks())
 
 
 def folder_sources() -> Mapping[str, FolderSource]:

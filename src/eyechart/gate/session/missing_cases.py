@@ -34,7 +34,7 @@ class CaseFunction:
 
     def requests(self, evidence: Evidence, test: str) -> bool:
         """Return whether the function requests a case if its split and model exist; `test` is that of the case."""
-        suits = includes_benchmark(self.benchmarks, evidence.case.partition("/")[0])
+        suits = includes_benchmark(self.benchmarks, evidence.case.partition("/")[0], None)
         packaged = not self.test and (not test or test.endswith(f"::{self.name}"))
         own = bool(self.test) and self.test == test
         return suits and self.protocol == evidence.protocol and (packaged or own)

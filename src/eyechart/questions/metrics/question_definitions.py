@@ -5,6 +5,13 @@ from eyechart.results.metric_definitions import SHARE, MetricDefinition
 
 DEFINITIONS = (
     MetricDefinition(
+        "question_acc",
+        "Accuracy: the proportion of questions whose answer is right.",
+        higher_is_better=True,
+        range=SHARE,
+        is_main=True,
+    ),
+    MetricDefinition(
         "credit",
         "The mean credit of answers, which may be right in part: VQA's soft accuracy, or the F1 of a list.",
         higher_is_better=True,
@@ -12,7 +19,7 @@ DEFINITIONS = (
         is_common=True,
     ),
     MetricDefinition(
-        "first_acc",
+        "first_order_acc",
         "The accuracy in the first order of the options, where each choice is asked in several orders.",
         higher_is_better=None,
         range=SHARE,

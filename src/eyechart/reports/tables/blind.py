@@ -17,7 +17,7 @@ from eyechart.statistics.clusters import clustered_t_interval
 from eyechart.statistics.image_bits import above_chance, image_bits
 
 IMAGES, NOISE = "images", "noise"  # the value of a case without a blank, and the start of all noises
-LOG_SCORE, OPTIONS, TARGET = "log_score", "options", "target"
+LOG_SCORE, OPTIONS, TARGET, KIND = "log_score", "options", "target", "kind"
 COLUMNS = ("With images", "Blind", "Chance", "Above chance", "Bits per image")
 NOTES = (
     "Blind: the same prompts about the blank instead of every image. Several noises are one row, their mean.",
@@ -60,14 +60,20 @@ def _rows(found: OneOption, labels: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _chance(case: CaseRun) -> Floats:
-    """Return the chance of a right answer to each sample (samples,): by its options, else by the commonest target."""
+    """Return the chance of a right answer to each sample (samples,): by its options, else by the commonest target.
+
+    The commonest target is that of the samples of a kind, if the table has a column of kinds.
+    """
     frame = case.samples()
     options = frame[OPTIONS].fillna("").astype(str) if OPTIONS in frame else pd.Series("", frame.index)
     targets = frame[TARGET].fillna("")
-    known = targets[(targets != "") & (options == "")]
-    commonest = known.value_counts(sort=True).index[0] if len(known) else ""
-    counts = options.str.count(";").to_numpy(np.float64) + 1
-    chance: Floats = np.where(options == "", targets == commonest, 1 / counts)
+    kinds = frame[KIND] if KIND in frame else pd.Series("", frame.index)
+    chance: Floats = 1 / (options.str.count(";").to_numpy(np.float64) + 1)
+    for kind in kinds[options == ""].unique():
+        rows = ((kinds == kind) & (options == "")).to_numpy()
+        known = targets[rows & (targets != "")]
+        commonest = known.value_counts(sort=True).index[0] if len(known) else ""
+        chance[rows] = (targets == commonest)[rows]
     return chance
 
 
