@@ -22,8 +22,10 @@ from eyechart.statistics.array_types import Bools, Ints
 from eyechart.statistics.mean_sequence import mean_sequence
 from eyechart.statistics.reannotation import reannotated_difference, reannotated_mean
 
-PUBLISHED, NEW, POPULATION, CHANGE, WORTH = "Published", "New labels", "Population", "Δ", "Worth"
-COLUMNS = (PUBLISHED, NEW, POPULATION, CHANGE, WORTH)
+PUBLISHED, CHANGED, NEW, POPULATION = "Published", "Changed", "New labels", "Population"
+CHANGE, WORTH = "Δ", "Worth"
+SEQUENTIAL_COLUMNS = (PUBLISHED, CHANGED, NEW, CHANGE)
+COLUMNS = (PUBLISHED, CHANGED, NEW, POPULATION, CHANGE, WORTH)
 
 Floats = NDArray[np.float64]
 
@@ -180,6 +182,7 @@ def _cells(page: Page) -> pd.DataFrame:
         mean = reannotated_mean(one.new, one.published, page.strata, units)
         own: dict[str, dict[str, Any]] = {
             PUBLISHED: {"value": one.published.mean(), "n": len(one.published)},
+            CHANGED: {"count": mean.changed},
             NEW: {"value": mean.value, "n": len(page.order)} | interval_ends(mean.ci),
             POPULATION: {"value": mean.value} | interval_ends(mean.population),
             WORTH: {"count": round(mean.plain)},
@@ -205,7 +208,8 @@ def _sequential(
     """Return the cells of a model with intervals that hold at every look, for the images alone."""
     order, size, horizon = [*page.order], len(one.new), page.draw.size
     ends = mean_sequence(one.new[order], one.published[order], size, one.published.mean(), horizon)[-1]
-    result = {PUBLISHED: own[PUBLISHED], NEW: own[NEW] | _inside(own[NEW]["value"], *ends)}
+    result = {name: own[name] for name in (PUBLISHED, CHANGED)}
+    result |= {NEW: own[NEW] | _inside(own[NEW]["value"], *ends)}
     if CHANGE in own:
         differs = ~_equal_answers(one, first)  # the others have a difference of 0 under any label
         rows, share = [image for image in order if differs[image]], float(differs.mean())
@@ -228,6 +232,10 @@ def _inside(value: float, low: float, high: float) -> dict[str, float]:
     return {"value": min(max(value, low), high), "low": low, "high": high}
 
 
+def _columns(page: Page) -> Sequence[str]:
+    return SEQUENTIAL_COLUMNS if isinstance(page, _SamplePage) and page.draw.sequential else COLUMNS
+
+
 def _notes(page: Page) -> Iterator[str]:
     """Yield what the numbers are about, and what their intervals mean."""
     if not isinstance(page, _SamplePage):
@@ -239,6 +247,7 @@ def _notes(page: Page) -> Iterator[str]:
         f"{total:,} images under the labels of annotators, from {answered:,} of them, drawn {how}, and the published "
         "outcomes of all. A class is right if an annotator chose it or one that counts as equal."
     )
+    yield f"Changed: of {answered:,} answered pictures, those with another outcome than published."
     yield "Δ: from the model of the first row, which has the highest published accuracy or is the --reference."
     if draw.sequential:
         yield (
@@ -262,6 +271,6 @@ REANNOTATED = TableDefinition(
     title="{page}: accuracy under new labels instead of {labels} (%)",
     cells=_cells,
     rows=("Model", "Protocol"),
-    columns=COLUMNS,
+    columns=_columns,
     notes=(_notes,),
 )
