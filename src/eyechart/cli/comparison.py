@@ -197,9 +197,7 @@ def plan(
     if len(runs) not in (0, 2):
         raise click.UsageError(f"plan takes two runs, BEFORE AFTER, or none. Got {len(runs)}.")
     if runs and (discordance is not None or design_effect is not None):
-        raise click.UsageError(
-            "--discordance and --design-effect are those of BEFORE and AFTER. Give one or the other."
-        )
+        raise click.UsageError("--discordance and --design-effect follow from BEFORE and AFTER. Give one or the other.")
     expected = expect_as_before(*runs) if runs else suppose(discordance or SUPPOSED, design_effect or 1.0)
     print_tables([plan_table(expected, margin, models, alpha, power)], format_name)
 

@@ -132,7 +132,7 @@ def delong_test(
 
     Returns:
         Change: the difference of the areas, its interval, difference ± z standard errors within [-1, 1], and the
-        two-sided p-value. Where the difference has no variance they are those of `bootstrap_change` for equal draws.
+        two-sided p-value. Where the difference has no variance `bootstrap_change` gives them, for equal draws.
         NaN without samples of both classes, interval and p also without two clusters of each.
 
     Raises:

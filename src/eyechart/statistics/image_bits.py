@@ -72,7 +72,7 @@ def above_chance(outcomes: ArrayLike, chance: ArrayLike, units: ArrayLike | None
     Raises:
         ValueError: If the lengths differ or a number is no fraction.
 
-    Source: own definition; the interval is that of `clustered_t_interval`.
+    Source: own definition; `clustered_t_interval` gives the interval.
 
     >>> found = above_chance([1, 0, 1, 1], [0.25] * 4)
     >>> found.accuracy, found.chance, found.value

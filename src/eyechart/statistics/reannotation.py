@@ -113,7 +113,7 @@ def reannotated_difference(
     The images to which both gave the same answer have a difference of 0 under any label. The others are grouped by
     stratum and both published outcomes; each group has Tango's interval of a paired difference, or bounds from two
     exact intervals if more than half of it is labelled, and they are joined as in `reannotated_mean`. If at least 10
-    labelled differences changed, and there are no strata, the interval is that of `prediction_powered_mean` instead.
+    labelled differences changed, and there are no strata, `prediction_powered_mean` gives the interval instead.
 
     Limits: as `reannotated_mean`.
 

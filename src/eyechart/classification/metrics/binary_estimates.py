@@ -12,7 +12,7 @@ from eyechart.statistics.auroc import auroc, delong_interval
 def binary_scores(predictions: ClassPredictions) -> Iterator[Estimate]:
     """Yield `auroc` under each label set of a split of two classes, if the model scores them.
 
-    The score of an image is that of the second class minus that of the first. The area is the same for either class as
+    The score of an image is the second class's minus the first one's. The area is the same for either class as
     the positive one. Images without a single label do not count.
     """
     if predictions.targets.classes != 2 or not predictions.scores.shape[1]:

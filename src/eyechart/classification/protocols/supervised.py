@@ -125,7 +125,7 @@ def _columns_by_name(head: Head, dataset: Dataset) -> _HeadColumns:
         raise ModelError(
             f"The outputs of the model have names, and the classes of {dataset.benchmark}/{dataset.split} are not all "
             f"among them: {shown}. The model's first names are {', '.join(head.names[:MAX_LISTED])}. Name the classes "
-            "of the split as the model does. If the names are those of ImageNet in its order, write imagenet=true."
+            "of the split as the model does. If the names are ImageNet's in its order, write imagenet=true."
             f"{_describe_classes(dataset)}"
         )
     if head.outputs == dataset.classes and np.array_equal(indices, np.arange(dataset.classes)):

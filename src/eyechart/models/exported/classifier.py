@@ -1,6 +1,6 @@
 """Classifiers in exported files: `onnx[FILE.onnx,like=SPEC]` and `openvino[FILE.xml,like=SPEC]`.
 
-Resize, crop and normalisation are those of the model that the file was exported from, or what the exporter wrote into
+Resize, crop and normalisation come from the model that the file was exported from, or what the exporter wrote into
 or beside the file; they are never guessed. PyTorch is needed only for `like=`.
 """
 
@@ -63,8 +63,8 @@ class ExportedClassifier(ExportedModel, Classifier):
     @property
     def settings(self) -> Mapping[str, Any]:
         """What the specification says about the outputs."""
-        said = self.options.probabilities
-        return {} if said is None else {"probabilities": said}
+        given = self.options.probabilities
+        return {} if given is None else {"probabilities": given}
 
     @cached_property
     def _scores(self) -> Port:
@@ -83,10 +83,10 @@ class ExportedClassifier(ExportedModel, Classifier):
         """The outputs, by the shape in the file; ImageNet's if the option, the original or the file says so."""
         width = self._scores.shape[1]
         original = self.original.head if isinstance(self.original, Classifier) else None
-        said = self.options.imagenet
+        given = self.options.imagenet
         told = original is None and self.graph.metadata.get(IMAGENET_KEY) == "true"
         known = told or bool(original and original.imagenet and original.outputs == width)
-        imagenet = known if said is None else said
+        imagenet = known if given is None else given
         if not width:
             return None
         names = () if imagenet or original else find_class_names(self.path, self.graph.metadata, width)
@@ -104,8 +104,8 @@ class ExportedClassifier(ExportedModel, Classifier):
 
     @cached_property
     def _are_probabilities(self) -> bool:
-        said = self.options.probabilities
-        return self.graph.ends_in_softmax(self._scores.name) if said is None else said
+        given = self.options.probabilities
+        return self.graph.ends_in_softmax(self._scores.name) if given is None else given
 
     def _check_logits(self, scores: Floats) -> None:
         """Raise ModelError for rows that look like probabilities, though no softmax is last."""

@@ -1,7 +1,7 @@
 """Encoders of images and texts in two exported files: `onnx_clip[FOLDER,file=int8,like=open_clip[…]]`.
 
 The files are named as those of transformers.js: `vision_model` and `text_model`, in the folder or in its folder `onnx`.
-The tokenizer, the templates and the factor of cosines are in neither file, and are those of the original.
+The tokenizer, the templates and the factor of cosines are in neither file: the original has them.
 """
 
 from collections.abc import Mapping, Sequence

@@ -110,7 +110,7 @@ def _build(table: RawTable, shown: str, pictures: PictureList, benchmark: str, s
 
 
 def _row(question: Question, pictures: Dataset) -> Row:
-    """Return the row of a question: the digest is that of its picture, or of the digests of several."""
+    """Return the row of a question: its digest is the picture's, or one over the digests of several."""
     shown = [pictures.index[picture] for picture in question.pictures]
     digests = [picture.sha256 for picture in shown]
     digest = digests[0] if len(digests) == 1 else sha256(" ".join(digests).encode()).hexdigest()

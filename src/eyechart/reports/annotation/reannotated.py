@@ -43,7 +43,7 @@ class _NewOutcomes:
     """The classes that a model answered to the images that a draw scores (n,), and its outcomes under both labels (n,).
 
     `new` is NaN for an image without an answer of annotators. `not_offered` is the number of answered images for which
-    the sheet does not have the class of the model, so that nobody said whether it is right.
+    the sheet does not have the class of the model, so that nobody judged whether it is right.
     """
 
     scored: ScoredCase

@@ -22,7 +22,7 @@ from eyechart.reports.tables.render import Cell, NumberCell, NumberFormat, Row, 
 
 MEGABYTES, RATIO, SCORE_CHANGE = NumberFormat(1e-6, 2), NumberFormat(1, 2), NumberFormat(1, 6)
 IMAGES_PER_SECOND = NumberFormat(1, 1)
-BUSY = 0.1  # share of the machine that other processes take before it is said
+BUSY = 0.1  # share of the machine that other processes take before a note names it
 COLUMNS = (
     *("Variant", "Verdict", "MB", "Smaller, ×", "Images/s", "Faster, ×", "{metric}, %", "Change, points"),
     *("Flips", "Flips, %", "Lost", "Gained", "Noise floor", "Excludes, points", "Largest score change"),

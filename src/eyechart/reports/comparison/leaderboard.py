@@ -198,7 +198,7 @@ def _pooled_notes(pooled: PooledRanks, titles: Sequence[str], weights: str, miss
     if missing:
         yield f"Left out, since a split does not have it: {', '.join(missing)}."
     if pooled.effective_units < FEW_UNITS:
-        yield f"Few ranks can be excluded: the weights are those of {pooled.effective_units:.1f} equal sampling units."
+        yield f"Few ranks can be excluded: the weights count as much as {pooled.effective_units:.1f} equal units."
 
 
 def _model_scores(group: ComparableCases, ranked: RankedMetric) -> list[ModelScore]:

@@ -62,7 +62,7 @@ def _rows(found: OneOption, labels: str) -> Iterator[Mapping[str, Any]]:
 def _chance(case: CaseRun) -> Floats:
     """Return the chance of a right answer to each sample (samples,): by its options, else by the commonest target.
 
-    The commonest target is that of the samples of a kind, if the table has a column of kinds.
+    If the table has a column of kinds, each kind has a commonest target of its own.
     """
     frame = case.samples()
     options = frame[OPTIONS].fillna("").astype(str) if OPTIONS in frame else pd.Series("", frame.index)
