@@ -12,6 +12,22 @@ from onnx import TensorProto, helper, numpy_helper
 WEIGHTS = np.array([[1, 2, 3, 4], [5, 6, 7, 8], [9, 1, 2, 3]], np.float32)
 
 
+def save_huge_graph(path: Path) -> Path:
+    """Save a graph whose numbers between input and output take 17 terabytes for one image."""
+    nodes = [
+        helper.make_node("Shape", ["images"], ["n"], end=1),
+        helper.make_node("Mul", ["n", "times"], ["many"]),
+        helper.make_node("Concat", ["many", "many", "four"], ["edges"], axis=0),
+        helper.make_node("Expand", ["product", "edges"], ["huge"]),
+        helper.make_node("ReduceMax", ["huge", "first"], ["logits"], keepdims=0),
+    ]
+    proto = onnx.load(save_graph(path, last=nodes))
+    for name, values in {"times": [2**20], "four": [4], "first": [0]}.items():
+        proto.graph.initializer.append(numpy_helper.from_array(np.array(values), name))
+    onnx.save(proto, path)
+    return path
+
+
 def save_graph(
     path: Path,
     shape: Sequence[Any] = ("n", 3, 8, 8),

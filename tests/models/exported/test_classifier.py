@@ -10,17 +10,18 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 from PIL import Image
 
 from eyechart.errors import ModelError, SpecError
 from eyechart.models.exported import onnx_graph
 from eyechart.models.exported.classifier import OnnxClassifier
 from eyechart.models.exported.graph import instructions
+from eyechart.models.runtime.torch_runtime import out_of_memory
 from eyechart.models.spec import parse_spec
 from eyechart.models.types import Floats
 from eyechart.models.weights.digests import set_digest_folder
-from tests.onnx_graphs import WEIGHTS, save_graph
+from tests.onnx_graphs import WEIGHTS, save_graph, save_huge_graph
 
 HALF = {"input_size": [3, 8, 8], "mean": [0.5] * 3, "std": [0.5] * 3, "interpolation": "bicubic", "crop_pct": 1.0}
 COLOURS = ((255, 0, 0), (0, 255, 0), (0, 0, 255), (51, 102, 153))
@@ -115,13 +116,6 @@ def test_logits_beside_probabilities_are_taken_as_they_are(tmp_path: Path, steps
     proto.graph.output.insert(0, helper.make_tensor_value_info("soft", TensorProto.FLOAT, ("n", 4)))
     onnx.save(proto, tmp_path / "m.onnx")
     np.testing.assert_allclose(answers(model(tmp_path / "m.onnx", f"preprocessing={steps}")), expected(), atol=1e-5)
-
-
-def test_threads_change_no_byte(tmp_path: Path, steps: Path) -> None:
-    path = save_graph(tmp_path / "m.onnx")
-    one, two = (model(path, f"preprocessing={steps}", f"threads={count}") for count in (1, 2))
-    assert answers(one).tobytes() == answers(two).tobytes()
-    assert one.identity == two.identity
 
 
 def test_the_threads_are_those_of_the_suites_division(
@@ -326,10 +320,53 @@ def test_a_file_that_loaded_once_is_not_tried_again(
         set_digest_folder(None)
 
 
+def test_rows_that_are_not_one_for_each_image_are_refused(tmp_path: Path, steps: Path) -> None:
+    first = helper.make_node("ReduceMax", ["product", "edge"], ["logits"])
+    proto = onnx.load(save_graph(tmp_path / "m.onnx", last=[first]))
+    proto.graph.initializer.append(numpy_helper.from_array(np.array([0]), "edge"))
+    onnx.save(proto, tmp_path / "m.onnx")
+    with pytest.raises(ModelError, match=r"m\.onnx returns 1 rows of logits for 4 of images\. Expected one for each"):
+        answers(model(tmp_path / "m.onnx", f"preprocessing={steps}"))
+
+
 def test_an_odd_batch_is_an_error_of_its_requests(tmp_path: Path, steps: Path) -> None:
     made = model(save_graph(tmp_path / "m.onnx"), f"preprocessing={steps}")
     with pytest.raises(RuntimeError, match="Got invalid dimensions"):
         made.classify([np.zeros((9, 9, 3), np.uint8)])
+
+
+def test_memory_that_runs_out_is_an_error_of_memory(tmp_path: Path, steps: Path) -> None:
+    made = model(save_huge_graph(tmp_path / "m.onnx"), f"preprocessing={steps}")
+    with pytest.raises(MemoryError, match="allocate memory") as raised:
+        answers(made, COLOURS[:1])
+    assert out_of_memory(raised.value)
+
+
+@pytest.mark.deep
+def test_threads_change_no_byte(tmp_path: Path, steps: Path) -> None:
+    """Convolutions and products of a size that ONNX Runtime divides among its threads."""
+    draw = np.random.default_rng(0)
+    kernels = [draw.normal(size=shape).astype(np.float32) for shape in ((64, 3, 3, 3), (64, 64, 3, 3), (64, 4))]
+    nodes = [
+        helper.make_node("Conv", ["images", "k0"], ["first"], pads=[1] * 4),
+        helper.make_node("Relu", ["first"], ["relu"]),
+        helper.make_node("Conv", ["relu", "k1"], ["second"], pads=[1] * 4),
+        helper.make_node("ReduceMean", ["second", "axes"], ["means"], keepdims=0),
+        helper.make_node("MatMul", ["means", "k2"], ["logits"]),
+    ]
+    weights = [numpy_helper.from_array(kernel, f"k{number}") for number, kernel in enumerate(kernels)]
+    shapes = (("images", ("n", 3, 64, 64)), ("logits", ("n", 4)))
+    ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in shapes]
+    axes = numpy_helper.from_array(np.array([2, 3]), "axes")
+    graph = helper.make_graph(nodes, "wide", ports[:1], ports[1:], [*weights, axes])
+    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
+    onnx.save(proto, tmp_path / "m.onnx")
+    steps.write_text(json.dumps(HALF | {"input_size": [3, 64, 64]}), encoding="utf-8")
+    images = [Image.fromarray(draw.integers(0, 256, (64, 64, 3), np.uint8)) for _ in range(9)]
+    made = [model(tmp_path / "m.onnx", f"preprocessing={steps}", f"threads={count}") for count in (1, 2, 4)]
+    rows = [each.classify([each.prepare(image) for image in images]) for each in made]
+    assert rows[0].tobytes() == rows[1].tobytes() == rows[2].tobytes()
+    assert all(each.identity.in_key == made[0].identity.in_key for each in made)
 
 
 def test_no_torch_is_imported_without_like(tmp_path: Path, steps: Path) -> None:

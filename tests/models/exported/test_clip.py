@@ -77,6 +77,26 @@ def test_exported_towers_give_the_features_of_their_original(exported: Path) -> 
     assert made.identity.processor["origin"]["sha256"] == original.identity.weights_sha256
 
 
+@pytest.mark.deep
+def test_a_half_precision_file_that_ends_its_process_is_one_sentence(exported: Path, tmp_path: Path) -> None:
+    """ONNX Runtime's own converter makes a text tower that ONNX's checker passes, and that ends the process."""
+    import onnx
+    from onnxruntime.transformers.float16 import convert_float_to_float16
+
+    (tmp_path / "onnx").mkdir()
+    for name in ("vision_model", "text_model"):
+        proto = onnx.load(exported / "onnx" / f"{name}.onnx")
+        half = convert_float_to_float16(proto, keep_io_types=True) if name == "text_model" else proto
+        onnx.save(half, tmp_path / "onnx" / f"{name}_fp16.onnx")
+    onnx.checker.check_model(tmp_path / "onnx" / "text_model_fp16.onnx", full_check=True)
+    made = model(tmp_path, LIKE, "file=fp16")
+    assert made.encode_images([made.prepare(Image.new("RGB", (90, 120)))]).shape[0] == 1
+    with pytest.raises(ModelError, match=r"text_model_fp16\.onnx crashes ONNX Runtime .* Write optimise=false, or"):
+        made.encode_texts(TEXTS)
+    careful = model(tmp_path, LIKE, "file=fp16", "optimise=false")
+    np.testing.assert_allclose(careful.encode_texts(TEXTS), model(exported, LIKE).encode_texts(TEXTS), atol=0.05)
+
+
 def test_both_towers_are_in_the_digest(tmp_path: Path) -> None:
     digests = set()
     for changed in ("", "vision_model", "text_model"):

@@ -1,6 +1,7 @@
 """Classifiers that OpenVINO computes: small graphs made here."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -38,8 +39,8 @@ def model(path: Path, *parts: str) -> OpenVinoClassifier:
     return OpenVinoClassifier(parse_spec(f"openvino[{','.join([str(path), *parts])}]"))
 
 
-def answers(made: OpenVinoClassifier | OnnxClassifier) -> Floats:
-    return made.classify([made.prepare(Image.new("RGB", (16, 12), colour)) for colour in COLOURS])
+def answers(made: OpenVinoClassifier | OnnxClassifier, colours: Sequence[tuple[int, int, int]] = COLOURS) -> Floats:
+    return made.classify([made.prepare(Image.new("RGB", (16, 12), colour)) for colour in colours])
 
 
 def test_both_engines_and_both_files_agree(converted: Path, steps: Path) -> None:
@@ -163,6 +164,11 @@ def test_the_metadata_of_an_onnx_file_are_read(tmp_path: Path) -> None:
     assert made.preprocessing.mean == (0.5, 0.5, 0.5)
     assert made.head is not None
     assert made.head.names == ("a", "b", "c", "d")
+
+
+def test_threads_change_no_byte(converted: Path, steps: Path) -> None:
+    one, two = (answers(model(converted, f"preprocessing={steps}", f"threads={count}")) for count in (1, 2))
+    assert one.tobytes() == two.tobytes()
 
 
 def test_a_dynamically_quantised_file_is_answered_image_by_image(tmp_path: Path, steps: Path) -> None:

@@ -91,7 +91,13 @@ class Graph(ABC):
         """Return the output for all rows of one input; a batch that the file fixes is filled with its last row."""
         fixed = port.shape[0]
         if fixed is None:
-            return np.asarray(self.run({port.name: rows}, output), np.float32)
+            values = np.asarray(self.run({port.name: rows}, output), np.float32)
+            if len(values) != len(rows):
+                raise ModelError(
+                    f"{self.path} returns {len(values)} rows of {output} for {len(rows)} of {port.name}. Expected one "
+                    "for each: export it with a free first dimension of the output, too."
+                )
+            return values
         filled = np.concatenate([rows, np.repeat(rows[-1:], -len(rows) % fixed, axis=0)])
         parts = [self.run({port.name: filled[start : start + fixed]}, output) for start in range(0, len(filled), fixed)]
         return np.asarray(np.concatenate(parts)[: len(rows)], np.float32)

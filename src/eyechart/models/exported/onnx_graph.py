@@ -197,7 +197,7 @@ class OnnxGraph(Graph):
         try:
             return session.run([output], dict(feeds))[0]
         except Exception as error:
-            if "allocate memory" in str(error) or "BFCArena" in str(error):
+            if any(text in str(error) for text in ("allocate memory", "BFCArena", "bad allocation", "bad_alloc")):
                 raise MemoryError(str(error)) from error
             raise RuntimeError(str(error)) from error
 
