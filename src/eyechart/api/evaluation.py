@@ -172,6 +172,7 @@ def _session_settings(chosen: RunSettings, limit: Limit, seed: int) -> Settings:
         offline=chosen["offline"],
         devices=0 if devices == "auto" else devices,
         ray=chosen["ray"],
+        positive=chosen["positive"],
         blank=chosen["blank"] and parse_blank(chosen["blank"]),
         templates=chosen["templates"],
         labels=tuple(LabelsOption(key, str(path)) for key, path in labels.items()),

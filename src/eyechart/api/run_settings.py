@@ -26,6 +26,7 @@ class RunSettings(TypedDict, total=False):
             more, else none beside this process. A model in memory always answers in this process.
         ray: The address of a Ray cluster that answers, as for `--eye-ray`.
         blank: The name of a blank that models see instead of every image, as for `--eye-blank`.
+        positive: The class that is positive on splits of two classes, as for `--eye-positive`.
         progress: Whether a bar is shown.
     """
 
@@ -41,6 +42,7 @@ class RunSettings(TypedDict, total=False):
     devices: int | Literal["auto"]
     ray: str
     blank: str
+    positive: str
     progress: bool
 
 
@@ -57,6 +59,7 @@ DEFAULTS: RunSettings = {
     "devices": "auto",
     "ray": "",
     "blank": "",
+    "positive": "",
     "progress": True,
 }
 
