@@ -90,6 +90,8 @@ ADVANCED = (
     Option("blank", "show models a blank instead of every image, to see what is answered without looking: black, "
            "grey, or noise1, noise2 and so on; the table `blind` puts these cases beside those with images",
            metavar="NAME"),
+    Option("slices", "also slice every case by attributes of its images: size, JPEG quality, brightness, sharpness and "
+           "others, cut at their quartiles", choices=("attributes",)),
     Option("strict", "fail instead of skip if a data set is missing; also fail if the baseline of a case, a metric in "
            "it, a case of the baseline, or the metric of a floor is missing", flag=True),
     Option("max-errors", "number of images per case that may end in an error", "0", "N"),
@@ -123,8 +125,6 @@ ADVANCED = (
            "or none), none, or a file; strict:… does not chain pairs", "12", "SET"),
     Option("categories", "whether an original label agrees with a label set up to equivalence, or only if it is the "
            "same class", "equivalent", choices=("equivalent", "strict")),
-    Option("positive", "the class that is positive on splits of two classes, such as defect: models with scores then "
-           "have sensitivity, specificity and average precision", "", "CLASS"),
 )  # fmt: skip
 OPTIONS = EVERYDAY + ADVANCED
 GROUPS = {

@@ -211,6 +211,7 @@ def get_settings(config: pytest.Config) -> Settings:
             ray_actors=read_count(config, "ray-actors", 1) or 0,
             ray_gpus=read_ray_gpus(config, models),
             blank=_read_blank(config),
+            slices=str(get_option(config, "slices") or ""),
             offline=bool(get_option(config, "offline")),
             strict=bool(get_option(config, "strict")),
             max_errors=read_count(config, "max-errors", 0) or 0,
@@ -220,7 +221,6 @@ def get_settings(config: pytest.Config) -> Settings:
             empty=get_option(config, "empty-labels") or None,
             equivalences=get_option(config, "equivalences"),
             categories=get_option(config, "categories"),
-            positive=get_option(config, "positive"),
             options=_read_protocol_options(config),
             by_protocol=read_suite_options(config),
         )

@@ -27,6 +27,9 @@ class Weather:
     def image_classes(self) -> NDArray[np.int64]:
         return np.array(self.codes)
 
+    def image_attributes(self) -> dict[str, NDArray[np.float64]]:
+        return {}
+
 
 def test_slices_and_limits_by_class_follow_the_details_of_another_package() -> None:
     index = tuple(Row(str(row), f"{row}.png", f"{row:064x}", -1) for row in range(6))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Self
 
 from eyechart.data.dataset.blanks import blank_out
-from eyechart.data.dataset.dataset import Dataset, LabelSet
+from eyechart.data.dataset.dataset import Dataset, LabelSet, SliceVariable
 from eyechart.data.dataset.limits import Limit
 from eyechart.data.labels.label_files import ImageNames, LabelsOption, align_labels, describe_mismatches, read_labels
 from eyechart.data.splits.open_split import list_splits, open_split, unknown_split_message
@@ -90,6 +90,7 @@ class Session:
         self._whole_splits: dict[SplitName, Dataset] = dict(datasets or {})
         self._splits: dict[tuple[str, str, Limit], Dataset] = {}
         self._described: dict[ModelSpec, list[Model]] = {}
+        self._attributes: dict[tuple[str, str, Limit], tuple[SliceVariable, ...]] = {}
         self._label_sets: dict[tuple[str, str, tuple[int, ...]], list[LabelSet]] = {}
 
     def __enter__(self) -> Self:
@@ -119,6 +120,10 @@ class Session:
     def _known_splits(self) -> Mapping[str, SplitRef]:
         return {str(ref): ref for ref in self._find_splits()}
 
+    @property
+    def _index_cache(self) -> Path:
+        return self.settings.store / "index"
+
     def open_whole_split(self, benchmark: str, split: str) -> Dataset:
         """Return a whole split, validated. Raises AbsentError if it is missing."""
         if (benchmark, split) not in self._whole_splits:
@@ -127,9 +132,10 @@ class Session:
             missing = unknown_split_message(name, self._known_splits.values()) if ref is None else ref.missing
             if ref is None or missing:
                 raise AbsentError(missing)
-            index = self.settings.store / "index"
             with phase("open"):
-                self._whole_splits[benchmark, split] = open_split(ref, cache=index, offline=self.settings.offline)
+                self._whole_splits[benchmark, split] = open_split(
+                    ref, cache=self._index_cache, offline=self.settings.offline
+                )
         return self._whole_splits[benchmark, split]
 
     def open_split(self, benchmark: str, split: str, protocol: str = "") -> Dataset:
@@ -142,6 +148,16 @@ class Session:
             whole = self.open_whole_split(benchmark, split)
             self._splits[benchmark, split, limit] = whole.subsample(limit, self.settings.seed)
         return self._splits[benchmark, split, limit]
+
+    def _add_attributes(self, dataset: Dataset, limit: Limit) -> Dataset:
+        """Return a data set with the attributes of its images as slices; they are measured once for all cases."""
+        from eyechart.data.attributes.attribute_slices import add_attributes  # with Pillow, which few sessions need
+
+        name = (dataset.benchmark, dataset.split, limit)
+        if name not in self._attributes:
+            with phase("open"):
+                self._attributes[name] = add_attributes(dataset, self._index_cache).slices
+        return replace(dataset, slices=self._attributes[name])
 
     def load_label_sets(self, dataset: Dataset) -> list[LabelSet]:
         """Return every label set of a split: its own, then those of the settings.
@@ -230,6 +246,8 @@ class Session:
         settings = self.settings.for_protocol(case.protocol)
         dataset = self.open_split(case.benchmark, case.split, case.protocol)
         label_sets = self.load_label_sets(dataset)
+        if settings.slices:
+            dataset = self._add_attributes(dataset, settings.limit)
         if block:
             dataset = dataset.subsample(block, settings.seed)
             label_sets = [labels.select(dataset.selected) for labels in label_sets]
@@ -266,7 +284,6 @@ class Session:
             spec=str(case.model),
             templates=settings.templates,
             label_policy=make_label_policy(settings, dataset),
-            positive=settings.positive,
             duplicate_names=settings.names in PUBLISHED_WITH_DUPLICATES,
         )
 

@@ -23,7 +23,8 @@ class Settings:
 
     `by_protocol` are options of `PER_PROTOCOL` that a preset sets for one protocol alone. With `answer_command`, the
     command that makes missing answers, only stored answers are scored; with `only_answer`, answers are not scored.
-    With `blank`, the name of one, models see it instead of every image.
+    With `blank`, the name of one, models see it instead of every image. With `slices`, "attributes", those of the
+    images are variables of slices.
     """
 
     models: tuple[ModelSpec, ...] = ()
@@ -41,7 +42,6 @@ class Settings:
     empty: Empty | None = None
     equivalences: str = "12"
     categories: str = "equivalent"
-    positive: str = ""
     options: Mapping[str, RequestedValues] = field(default_factory=dict)
     sequential: bool = False
     answer_command: str = ""
@@ -52,6 +52,7 @@ class Settings:
     ray_actors: int = 0
     ray_gpus: Mapping[str, float] = field(default_factory=dict)
     blank: str = ""
+    slices: str = ""
     by_protocol: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def for_protocol(self, protocol: str) -> "Settings":

@@ -15,18 +15,22 @@ from eyechart.results.records import encode
 FOLDER = "slices"  # beside the evidence of a run
 
 
-class _StoredVariable(msgspec.Struct, frozen=True, kw_only=True):
-    """A variable of samples: its name, its values, and the packed int32 index of each sample's value, -1 for none."""
+class _StoredVariable(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A variable of samples: its name, its values, and the packed int32 index of each sample's value, -1 for none.
+
+    `group` is that of an attribute.
+    """
 
     name: str
     values: tuple[str, ...]
     codes: str
+    group: str = ""
 
 
 def write_slices(variables: Iterable[SliceVariable], folder: Path) -> str | msgspec.UnsetType:
     """Write variables once for all cases with the same ones and return the name of their file, UNSET without any."""
     stored = [
-        _StoredVariable(name=v.name, values=v.values, codes=pack_array(v.codes.astype("<i4").tobytes()))
+        _StoredVariable(name=v.name, values=v.values, codes=pack_array(v.codes.astype("<i4").tobytes()), group=v.group)
         for v in variables
     ]
     if not stored:
@@ -56,4 +60,4 @@ def read_slices(evidence: Evidence, folder: Path) -> tuple[SliceVariable, ...]:
 
 def _unpack(variable: _StoredVariable, samples: int) -> SliceVariable:
     codes = np.frombuffer(unpack_array(variable.codes, 4 * samples), "<i4").astype(np.int64)
-    return SliceVariable(variable.name, variable.values, codes)
+    return SliceVariable(variable.name, variable.values, codes, variable.group)

@@ -162,7 +162,9 @@ def _unit_permutation_tests(code: Ints, change: Ints, unit: Ints, sizes: Ints, s
     deviations = change - change.mean()
     of_units = np.bincount(unit, deviations)
     inside = code >= 0
-    pairs, of_pair = np.unique(code[inside] * len(of_units) + unit[inside], return_inverse=True)
+    pairs, of_pair, in_slice = np.unique(
+        code[inside] * len(of_units) + unit[inside], return_inverse=True, return_counts=True
+    )
     parts = np.bincount(of_pair.reshape(-1), deviations[inside], len(pairs))  # of a unit, in a slice
     slices, units = pairs // len(of_units), pairs % len(of_units)
 
@@ -174,6 +176,7 @@ def _unit_permutation_tests(code: Ints, change: Ints, unit: Ints, sizes: Ints, s
     variance *= len(of_units) / max(1, len(of_units) - 1)
     distance = np.abs(sums - sizes * change.mean())
     z = np.divide(distance, np.sqrt(variance), out=np.zeros(count), where=variance > 0)
-    inner = np.bincount(slices, minlength=count)
-    freedom = np.maximum(1, np.minimum(inner, len(of_units) - inner) - 1)  # of the smaller side
+    whole = np.bincount(slices[in_slice == np.bincount(unit)[units]], minlength=count)  # units of the slice alone
+    inner, outer = np.bincount(slices, minlength=count), len(of_units) - whole
+    freedom = np.maximum(1, np.minimum(inner, outer) - 1)  # of the smaller side
     return np.asarray(np.minimum(1, 2 * stdtr(freedom, -z)), np.float64)

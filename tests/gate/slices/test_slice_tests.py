@@ -195,7 +195,7 @@ def false_rate(make: Any, share: Any) -> Any:
     """The proportion of wrong slices among those called significant, by session; all slices overlap two others."""
     (whole,) = compare_metrics(make(share(acc1=np.ones(1200))), make(share(acc1=np.ones(1200))))
 
-    def false_rate(loss: Any, size: int, changed: float, sessions: int = 300) -> list[float]:
+    def false_rate(loss: Any, size: int, changed: float, sessions: int) -> list[float]:
         chance, rates = np.random.default_rng(17), []
         true = np.concatenate([loss, loss.reshape(5, 4).mean(1), np.full(3, loss.mean())]) != loss.mean()
         for _ in range(sessions):
@@ -209,29 +209,35 @@ def false_rate(make: Any, share: Any) -> Any:
     return false_rate
 
 
+SESSIONS = pytest.mark.parametrize("sessions", [40, pytest.param(300, marks=pytest.mark.deep)])
+
+
+@SESSIONS
 @pytest.mark.parametrize(("size", "changed"), [(1, 0.05), (1, 0.3), (3, 0.3)])
 def test_without_a_change_a_slice_is_significant_in_at_most_alpha_of_the_sessions(
-    false_rate: Any, size: int, changed: float
+    false_rate: Any, size: int, changed: float, sessions: int
 ) -> None:
-    rates = false_rate(np.zeros(20), size, changed)
+    rates = false_rate(np.zeros(20), size, changed, sessions)
     wrong = sum(rate > 0 for rate in rates)
     assert binomtest(wrong, len(rates), ALPHA, alternative="greater").pvalue > SURE
 
 
+@SESSIONS
 @pytest.mark.parametrize("size", [1, 3])
 def test_a_uniform_loss_of_four_points_names_a_slice_in_at_most_alpha_of_the_sessions(
-    false_rate: Any, size: int
+    false_rate: Any, size: int, sessions: int
 ) -> None:
-    rates = false_rate(np.full(20, 0.04), size, 0.06)
+    rates = false_rate(np.full(20, 0.04), size, 0.06, sessions)
     wrong = sum(rate > 0 for rate in rates)
     assert binomtest(wrong, len(rates), ALPHA, alternative="greater").pvalue > SURE
 
 
+@SESSIONS
 @pytest.mark.parametrize("size", [1, 3])
-def test_the_false_discovery_rate_with_some_classes_that_lost(false_rate: Any, size: int) -> None:
+def test_the_false_discovery_rate_with_some_classes_that_lost(false_rate: Any, size: int, sessions: int) -> None:
     """A class that gains as much as one loses leaves the mean of all classes, and of the lights, without a change."""
     loss = np.repeat([0.28, -0.28, 0.0], [1, 1, 18])
-    rates = np.array(false_rate(loss, size, 0.3))
+    rates = np.array(false_rate(loss, size, 0.3, sessions))
     assert rates.mean() - 3 * rates.std() / len(rates) ** 0.5 < ALPHA
 
 

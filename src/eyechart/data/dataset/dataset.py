@@ -92,22 +92,26 @@ def build_label_set(
 
 @dataclass(frozen=True, eq=False)
 class SliceVariable:
-    """A variable of images: `codes` (n,) are indices into the values, -1 for an image without a value."""
+    """A variable of images: `codes` (n,) are indices into the values, -1 for an image without a value.
+
+    `group` names the attributes of images that are correlated with it, and the variable itself; "" for other variables.
+    """
 
     name: str
     values: tuple[str, ...]
     codes: NDArray[np.int64]
+    group: str = ""
 
     def select(self, rows: Sequence[int] | NDArray[np.int64]) -> "SliceVariable":
         """Return the variable of some images, in the order of `rows`."""
-        return SliceVariable(self.name, self.values, self.codes[np.asarray(rows, np.int64)])
+        return SliceVariable(self.name, self.values, self.codes[np.asarray(rows, np.int64)], self.group)
 
     def used(self) -> "SliceVariable":
         """Return the variable with only the values that an image has."""
         present, codes = np.unique(self.codes, return_inverse=True)
         without = int((present < 0).sum())
         names = tuple(self.values[code] for code in present[without:].tolist())
-        return SliceVariable(self.name, names, codes.reshape(-1).astype(np.int64) - without)
+        return SliceVariable(self.name, names, codes.reshape(-1).astype(np.int64) - without, self.group)
 
 
 def hash_samples(samples: Iterable[tuple[str, str]]) -> NDArray[np.uint64]:
@@ -137,6 +141,9 @@ class Details(Protocol):
 
     def image_classes(self) -> NDArray[np.int64] | None:
         """Return the class of each image for a limit by class, None if the images have no classes."""
+
+    def image_attributes(self) -> Mapping[str, NDArray[np.float64]]:
+        """Return attributes of each image by name, such as how many objects it has, NaN for none."""
 
 
 class Source(Protocol):

@@ -81,7 +81,7 @@ def load_or_build(
     path = cache / f"{sha256(msgspec.json.encode((FORMAT, reader, files))).hexdigest()}.json"
     if (entries := _read_entries(path)) is not None and is_current(entries):
         return entries
-    with _lock(path):
+    with hold_lock(path):
         entries = _read_entries(path)
         if entries is None or not is_current(entries):
             entries = build()
@@ -92,7 +92,7 @@ def load_or_build(
 
 
 @contextmanager
-def _lock(path: Path) -> Iterator[None]:
+def hold_lock(path: Path) -> Iterator[None]:
     """Hold the right to write a cache file; nothing is held if its folder is not writable."""
     lock = filelock.FileLock(path.with_suffix(".lock"))
     with suppress(OSError):

@@ -39,7 +39,6 @@ RULES = (
     "categories",
     "support_n",
     "support_sha256",
-    "positive",
 )  # how answers and labels are read
 HASH = re.compile("[0-9a-f]{64}")
 MCNEMAR, SIGN_FLIPS = "exact McNemar", "exact sign flips of clusters"  # how proportions are tested
@@ -64,11 +63,12 @@ class MetricComparison:
     `unchanged_model` is set if weights, settings, machine and the number of samples are equal on both sides. For a
     class without an identity of its own, code, options and files are equal, and `compares_weights` is not set.
     `effective_n` is n divided by the design effect of the changes. `changes` has the change of each image for a
-    proportion or score, () for another metric. `evidence` names the resampled values that the test reads; metrics
-    with equal names are one test in Holm's correction. `pooled` are the
-    comparisons that are pooled in this one. `logit_change` is how far the logits of a primary metric moved, None if
-    they are not known. `whole` is the comparison over all samples if this one is of a slice. A
-    pooled one has no rows of lost samples but `pooled_lost`, their number.
+    proportion or score, () for another metric. `evidence` names the resampled values that the test reads; metrics with
+    equal names are one test in Holm's correction. `pooled` are the comparisons that are pooled in this one.
+    `logit_change` is how far the logits of a primary metric moved, None if they are not known. `whole` is the
+    comparison over all samples if this one is of a slice; `like` are slices by correlated attributes that changed, too,
+    and `explained_by` is one without which the slice did not change. A pooled one has no rows of lost samples but
+    `pooled_lost`, their number.
     """
 
     case: str
@@ -96,6 +96,8 @@ class MetricComparison:
     pooled_lost: int = 0
     logit_change: LogitChange | None = None
     whole: "MetricComparison | None" = field(default=None, repr=False)
+    like: tuple[str, ...] = ()
+    explained_by: str = ""
 
     def __post_init__(self) -> None:
         if abs(self.delta) <= ROUNDED and not isnan(self.p):
@@ -318,7 +320,6 @@ def lacking_metrics(before: Evidence, after: Evidence) -> list[str]:
 
 
 def _changed_counts(before: MetricEvidence, after: MetricEvidence) -> tuple[int, int] | None:
-    """Return the n of a metric before and after, None where they are equal."""
     return None if before.n == after.n else (before.n, after.n)
 
 
@@ -482,7 +483,6 @@ def change_in_range(name: str, change: float, interval: Interval) -> Interval:
 
 
 def _count_clusters(clusters: Ints | None, counted: NDArray[np.bool_]) -> int:
-    """Return the number of clusters that have a counted sample (samples,); without clusters, each sample is its own."""
     return int(counted.sum()) if clusters is None else len(np.unique(clusters[counted]))
 
 

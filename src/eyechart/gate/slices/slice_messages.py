@@ -68,7 +68,9 @@ def describe_slice(verdict: Verdict) -> str:
         right = round(comparison.before * comparison.n), round(comparison.after * comparison.n)
         parts.append(f"{right[0]:,} right before, {right[1]:,} now")
     parts += [_describe_rest(comparison), f"{format_p_value(verdict.adjusted)} adjusted"]
-    return f"{comparison.metric.subset} {change} {format_points(abs(comparison.loss))} ({', '.join(parts)})"
+    notes = f", as did {' and '.join(comparison.like)}" if comparison.like else ""
+    notes += f", explained by {comparison.explained_by}" if comparison.explained_by else ""
+    return f"{comparison.metric.subset} {change} {format_points(abs(comparison.loss))} ({', '.join(parts)}){notes}"
 
 
 def _describe_rest(comparison: MetricComparison) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from eyechart.data.dataset.dataset import SliceVariable
 from eyechart.gate.comparison.compare_metrics import AGAINST_REST, SLICES, MetricComparison
@@ -26,7 +27,21 @@ from eyechart.statistics.false_discovery import discrete_benjamini_hochberg
 from eyechart.statistics.intervals import Interval
 from eyechart.statistics.noninferiority import loss_upper_limit
 from eyechart.statistics.paired import change_interval_from_counts
-from eyechart.statistics.slice_contrasts import slice_contrasts
+from eyechart.statistics.slice_contrasts import SliceContrasts, slice_contrasts
+
+
+@dataclass(frozen=True, eq=False)
+class _Samples:
+    """The slice, the change and the sampling unit of each sample that has an outcome before and after (n,)."""
+
+    slices: Ints
+    changes: Ints
+    units: Ints
+
+    def contrasts(self, count: int, kept: NDArray[np.bool_] | None = None) -> SliceContrasts:
+        """Return the tests of the slices against the rest, on some of the samples if a mask is given."""
+        rows = slice(None) if kept is None else kept
+        return slice_contrasts(self.slices[rows], self.changes[rows], count, self.units[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +51,8 @@ class SliceChanges:
     `whole` is the comparison over all samples. `lost_rows` (l,) are the samples that became wrong, and `lost_slices`
     (l,) their slices. `cluster_slices` (c,) is the slice of each cluster whose samples changed by a sum other than 0,
     ascending, and `cluster_changes` (c,) the sum. `p` (s,) are the p-values of each slice against the rest, and `least`
-    (s,) the smallest ones that the numbers of changed clusters allow.
+    (s,) the smallest ones that the numbers of changed clusters allow. `group` is that of an attribute of images, whose
+    slices are tested again without those that changed most certainly: `samples` has what this needs.
     """
 
     variable: str
@@ -54,6 +70,8 @@ class SliceChanges:
     cluster_changes: Ints
     p: Floats
     least: Floats
+    group: str = ""
+    samples: "_Samples | None" = None
 
     @classmethod
     def count(
@@ -69,7 +87,8 @@ class SliceChanges:
         units = np.arange(len(before)) if clusters is None else clusters
         scored = ~np.isnan(before) & ~np.isnan(after)
         change = np.rint(after[scored] - before[scored]).astype(np.int64)
-        p, least = slice_contrasts(variable.codes[scored], change, size, units[scored])
+        samples = _Samples(variable.codes[scored], change, units[scored])
+        p, least = samples.contrasts(size)
         counted = scored & (variable.codes >= 0)
         code, old, new = variable.codes[counted], before[counted], after[counted]
         width = int(units.max(initial=0)) + 1
@@ -92,12 +111,22 @@ class SliceChanges:
             sums[sums != 0],
             p,
             least,
+            variable.group,
+            samples if variable.group else None,
         )
 
     @property
     def indices(self) -> Ints:
         """The indices of the slices that have some of the samples of the whole, but not all."""
         return np.flatnonzero((self.n > 0) & (self.n < self.whole.n))
+
+    def name(self, index: int) -> str:
+        """Return the name of a slice, such as `class=dog`."""
+        return f"{self.variable}={self.values[index]}"
+
+    def loss(self, index: int) -> float:
+        """Return the loss of a slice, negative for a gain."""
+        return float(self.before[index] - self.after[index]) * self.whole.metric.direction
 
     def changes_of(self, index: int) -> Ints:
         """Return the sums of the changed clusters of a slice."""
@@ -125,12 +154,13 @@ class SliceChanges:
         """Return the comparison of a slice."""
         whole = self.whole
         before, after, n = float(self.before[index]), float(self.after[index]), int(self.n[index])
-        subset = f"{self.variable}={self.values[index]}"
         return MetricComparison(
             case=whole.case,
             protocol=whole.protocol,
             model=whole.model,
-            metric=msgspec.structs.replace(whole.metric, subset=subset, level="", prompt="", value=after, n=n),
+            metric=msgspec.structs.replace(
+                whole.metric, subset=self.name(index), level="", prompt="", value=after, n=n
+            ),
             before=before,
             after=after,
             n=n,
@@ -204,24 +234,99 @@ def count_untestable(slices: Iterable[SliceChanges], alpha: float) -> int:
     return sum(int((part.least[part.indices] >= alpha).sum()) for part in slices)
 
 
+@dataclass(frozen=True)
+class _Finding:
+    """What is tested once: a slice, or the slices of a group of correlated attributes, the most certain one first.
+
+    `p` and `least` are those of the slice, or the smallest one of a group times the number of its slices (Bonferroni).
+    """
+
+    slices: tuple[tuple[SliceChanges, int], ...]
+    p: float
+    least: float
+
+    @property
+    def name(self) -> str:
+        """The name of the most certain slice."""
+        part, index = self.slices[0]
+        return part.name(index)
+
+    def p_without(self, other: "_Finding") -> float:
+        """Return the p-value of a group on the samples that are not in the most certain slice of another one."""
+        part, index = other.slices[0]
+        assert part.samples is not None
+        kept = part.samples.slices != index
+        parts = {id(part): part for part, _ in self.slices}
+        p = [part.samples.contrasts(len(part.n), kept).p.min() for part in parts.values() if part.samples is not None]
+        return min(1.0, len(self.slices) * float(min(p)))
+
+
+def _list_findings(slices: Iterable[SliceChanges]) -> Iterator[_Finding]:
+    """Yield the findings of a session."""
+    groups: dict[tuple[int, str], list[tuple[SliceChanges, int]]] = {}
+    for part in slices:
+        for index in part.indices.tolist():
+            if part.group:
+                groups.setdefault((id(part.whole), part.group), []).append((part, index))
+            else:
+                yield _Finding(((part, index),), float(part.p[index]), float(part.least[index]))
+    for group in groups.values():
+        group.sort(key=lambda item: (float(item[0].p[item[1]]), -abs(item[0].loss(item[1]))))
+        p, least = (min(float(getattr(part, name)[index]) for part, index in group) for name in ("p", "least"))
+        yield _Finding(tuple(group), min(1.0, len(group) * p), min(1.0, len(group) * least))
+
+
+def _explanations(findings: Sequence[_Finding], named: Iterable[int], alpha: float) -> dict[int, str]:
+    """Return the slice that explains each finding which is not significant without the samples of this slice.
+
+    It is the most certain one of the attributes of a case.
+    """
+    most_certain: dict[int, _Finding] = {}
+    explained = {}
+    for number in sorted(named, key=lambda number: findings[number].p):
+        finding, (part, _) = findings[number], findings[number].slices[0]
+        if part.group:
+            first = most_certain.setdefault(id(part.whole), finding)
+            if first is not finding and finding.p_without(first) >= alpha:
+                explained[number] = first.name
+    return explained
+
+
 def decide_slices(slices: Sequence[SliceChanges], rule: Rule, *, every: bool = False) -> list[Verdict]:
     """Return the verdicts on slices that changed significantly more than the rest, with the false discovery rate alpha.
 
+    The attributes of a group are one test, whose verdict is on its most certain slice; other slices of the group that
+    are as significant by themselves are named beside it and have no verdict of their own.
     With `every`, or if the policy has a rule on slices, there is a verdict on every slice; most are inconclusive. A
     slice has the margin of a rule that names it, and otherwise none.
     """
-    if not slices:
+    findings = [*_list_findings(slices)]
+    if not findings:
         return []
-    p, least = (np.concatenate([getattr(part, name)[part.indices] for part in slices]) for name in ("p", "least"))
+    p, least = (np.array([getattr(finding, name) for finding in findings]) for name in ("p", "least"))
     adjusted = discrete_benjamini_hochberg(p, least, rule.alpha)
-    all_slices = [(part, index) for part in slices for index in part.indices.tolist()]
-    shown = np.arange(len(p)) if every or rule.policy.has_slices else np.flatnonzero(adjusted < rule.alpha)
+    named = np.flatnonzero(adjusted < rule.alpha).tolist()
+    explained = _explanations(findings, named, rule.alpha)
+    shows_all = every or rule.policy.has_slices
     without_margin = replace(rule, margin=None)
     verdicts = []
-    for number in shown.tolist():
-        part, index = all_slices[number]
-        comparison = part.comparison(index)
-        has_margin = without_margin.for_metric(comparison).margin is not None
-        limit = part.loss_limit(index, rule.alpha) if has_margin else nan
-        verdicts.append(decide_metric(comparison, float(adjusted[number]), without_margin, limit))
+    for number in range(len(p)) if shows_all else named:
+        (first, *others), value = findings[number].slices, float(adjusted[number])
+        is_loss, level = first[0].loss(first[1]) > 0, rule.alpha / (1 + len(others))
+        like = [
+            part.name(index)
+            for part, index in others
+            if part.p[index] < level and value < rule.alpha and (part.loss(index) > 0) == is_loss
+        ]
+        verdicts.append(_decide_slice(*first, value, without_margin, tuple(like), explained.get(number, "")))
+        if shows_all:
+            verdicts += [_decide_slice(*other, 1.0, without_margin) for other in others]
     return verdicts
+
+
+def _decide_slice(
+    part: SliceChanges, index: int, adjusted: float, rule: Rule, like: tuple[str, ...] = (), explained_by: str = ""
+) -> Verdict:
+    comparison = replace(part.comparison(index), like=like, explained_by=explained_by)
+    has_margin = rule.for_metric(comparison).margin is not None
+    return decide_metric(comparison, adjusted, rule, part.loss_limit(index, rule.alpha) if has_margin else nan)

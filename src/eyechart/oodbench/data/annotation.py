@@ -94,6 +94,10 @@ class Annotation:
     def image_classes(self) -> None:
         """Return None: an image has objects of many categories."""
 
+    def image_attributes(self) -> dict[str, NDArray[np.float64]]:
+        """Return the number of annotated objects of each image."""
+        return {"objects": self.counts.sum(axis=1).astype(np.float64)}
+
 
 def find_annotation(dataset: Dataset) -> Annotation | None:
     """Return the annotation of the selected images, None for a data set without one."""

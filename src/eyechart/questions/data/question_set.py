@@ -68,6 +68,10 @@ class QuestionSet:
         """Return None: questions have no classes."""
         return None
 
+    def image_attributes(self) -> dict[str, NDArray[np.float64]]:
+        """Return no attributes: objects are not counted."""
+        return {}
+
     @cached_property
     def clusters(self) -> Ints:
         """The group of each question (n,): questions that share a picture, directly or by way of others, are one."""

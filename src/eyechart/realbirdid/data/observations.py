@@ -142,6 +142,10 @@ class Observations:
         """Return the finest known taxon of each image (n,)."""
         return self.nodes
 
+    def image_attributes(self) -> dict[str, NDArray[np.float64]]:
+        """Return no attributes: a photograph is of one bird."""
+        return {}
+
     @cached_property
     def exclusion_notes(self) -> tuple[str, ...]:
         """Notes about images that are excluded or wrong under range lists, with the first observations of each kind."""

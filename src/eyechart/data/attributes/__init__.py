@@ -1,0 +1,1 @@
+"""Attributes of images, such as brightness, which are measured from their files."""
