@@ -117,6 +117,8 @@ def test_questions_with_options_are_choices_of_one_or_of_several() -> None:
         (question("maybe", kind=YES_NO), r"of the kind yes_no and has 'maybe'\. Expected the answer yes or no"),
         (question("few", kind=NUMBER), r"of the kind number and has 'few'\. Expected a number"),
         (question("B", kind=CHOICE), r"of the kind choice and has 'B'\. Expected options"),
+        (question("A"), r"the answer is 'A', and all others are letters, too, without options\. Write the options"),
+        (question("a", kind=EXACT), r"of the kind exact and has 'a'\. Expected a word as the answer"),
         (question("3", tolerance="wide"), r"of the kind number and has 'wide'\. Expected a number as the tolerance"),
     ],
 )

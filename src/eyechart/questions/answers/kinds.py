@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from eyechart.errors import DataError
+from eyechart.questions.answers.vqa import normalise
 from eyechart.questions.data.question_set import Question
 
 CHOICE, CHOICES, YES_NO, NUMBER, EXACT, VQA, LIST, TEXT = KINDS = (
@@ -30,6 +31,7 @@ KIND_WORDS: Mapping[str, str] = {
     "free_form": EXACT,
 }  # what a column may call a kind, in lower case
 _NUMBER = re.compile(r"[+-]?(?:(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?")
+_LETTER = re.compile(r"[A-Z]")
 ANNOTATORS = 10  # answers of people to each question of VQA
 AUTO = "auto"
 
@@ -62,6 +64,11 @@ def _find_kind(questions: Sequence[Question]) -> str:
     if any(len(question.answers) > 1 for question in questions):
         annotated = all(len(question.answers) == ANNOTATORS for question in questions)
         return VQA if annotated else EXACT
+    if all(_LETTER.fullmatch(question.answers[0]) for question in questions):
+        raise DataError(
+            f"{questions[0].where}: the answer is '{questions[0].answers[0]}', and all others are letters, too, "
+            "without options. Write the options into the columns A, B, C and so on, or into the column choices."
+        )
     tests = {YES_NO: is_yes_no, NUMBER: is_number}
     for kind, test in tests.items():
         fitting = [test(question.answers[0]) for question in questions]
@@ -87,6 +94,10 @@ def _check(question: Question, kind: str) -> None:
         expected = "the answer yes or no"
     elif kind == NUMBER and not is_number(question.answers[0]):
         expected = "a number as the answer"
+    elif kind in (EXACT, VQA, LIST, TEXT) and not any(map(normalise, question.answers)):
+        expected = (
+            "a word as the answer; if it is the letter of an option, the options in the columns A, B, C and so on"
+        )
     elif question.tolerance and not is_number(question.tolerance.removesuffix("%")):
         expected = "a number as the tolerance, such as 0.5 or 5%"
     if expected:

@@ -37,14 +37,10 @@ class Question(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True, eq=False)
 class QuestionSet:
-    """The questions in the order of a data set's index, and all pictures that they are about, as a data set.
-
-    `unnamed_options` is whether the options are letters whose texts are a part of the question.
-    """
+    """The questions in the order of a data set's index, and all pictures that they are about, as a data set."""
 
     questions: tuple[Question, ...]
     pictures: Dataset
-    unnamed_options: bool = False
 
     def __len__(self) -> int:
         return len(self.questions)
