@@ -125,6 +125,8 @@ ADVANCED = (
            "or none), none, or a file; strict:… does not chain pairs", "12", "SET"),
     Option("categories", "whether an original label agrees with a label set up to equivalence, or only if it is the "
            "same class", "equivalent", choices=("equivalent", "strict")),
+    Option("positive", "the class that is positive on splits of two classes, such as defect: models with scores then "
+           "have sensitivity, specificity and average precision", "", "CLASS"),
 )  # fmt: skip
 OPTIONS = EVERYDAY + ADVANCED
 GROUPS = {

@@ -221,6 +221,7 @@ def get_settings(config: pytest.Config) -> Settings:
             empty=get_option(config, "empty-labels") or None,
             equivalences=get_option(config, "equivalences"),
             categories=get_option(config, "categories"),
+            positive=get_option(config, "positive"),
             options=_read_protocol_options(config),
             by_protocol=read_suite_options(config),
         )

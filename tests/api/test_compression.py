@@ -336,6 +336,26 @@ def test_wrong_words_get_a_sentence_before_anything_is_evaluated(
     assert not [*tmp_path.rglob("*.json")]
 
 
+def test_calibration_images_that_are_evaluated_are_found_by_their_bytes(
+    run: Run, answers: Callable[..., str], root: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "calibration" / "some"
+    folder.mkdir(parents=True)
+    Image.new("RGB", (9, 9)).save(folder / "other.png")
+    spec = answers("answers.csv")
+    words = (spec, "pets/test", f"--data={root}", f"--variant=again={spec}", f"--calibration={folder.parent}")
+    assert "again" in run(*words).out
+    (folder / "renamed.png").write_bytes((root / "pets" / "test" / "red" / "red3.png").read_bytes())
+    printed = run(*words, code=2)
+    assert "1 calibration image is among the 40 evaluated images of pets/test, such as some/renamed.png." in printed.err
+    assert printed.out == ""
+    printed = run(*words[:-1], "--calibration=pets/test", code=2)
+    assert "40 calibration images are among the 40 evaluated images of pets/test" in printed.err
+    (tmp_path / "empty").mkdir()
+    assert "has no file" in run(*words[:-1], f"--calibration={tmp_path / 'empty'}", code=2).err
+    assert "pets/none" in run(*words[:-1], "--calibration=pets/none", code=2).err
+
+
 def test_another_model_without_the_same_case_is_refused(
     compress: Compress, answers: Callable[..., str], root: Path
 ) -> None:

@@ -6,6 +6,7 @@
     replay [ROWS [MODELS]]               read the answers of a file, and of a file for each of several models
     cases [CASES]                        overview, tables and gate of a run with many cases
     warm                                 README's first command, again when its answers are stored, and one case of it
+    unrelated [PAIRS]                    a pytest session that does not use eyechart, with and without its plugin
 
 Each measured step is a process of its own. CPU seconds include the start of Python.
 """
@@ -16,6 +17,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from statistics import median
 from time import perf_counter
 from typing import NamedTuple
 
@@ -214,6 +216,17 @@ def warm() -> Iterator[str]:
         yield f"one case of 177 images: {run(Path(name), '-k', 'supervised and imagenet/sample/')}"
 
 
+def unrelated(pairs: int = 11) -> Iterator[str]:
+    """Yield what an installed eyechart adds to a pytest session that does not use it."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "test_one.py").write_text("def test_one() -> None: ...\n", encoding="utf-8")
+        usual = ("-m", "pytest", "-q", "-p", "no:cacheprovider")
+        plain = (*usual, "-p", "no:eyechart.plugins")
+        more = sorted(measure(folder, *usual).cpu - measure(folder, *plain).cpu for _ in range(pairs))
+    yield f"an unrelated pytest session: {median(more):.3f} CPU s more ({more[0]:.3f} to {more[-1]:.3f})"
+
+
 MEASUREMENTS: Mapping[str, Callable[..., Iterator[str]]] = {
     "index": index,
     "labels": labels,
@@ -221,6 +234,7 @@ MEASUREMENTS: Mapping[str, Callable[..., Iterator[str]]] = {
     "replay": replay,
     "cases": cases,
     "warm": warm,
+    "unrelated": unrelated,
 }
 
 if __name__ == "__main__":

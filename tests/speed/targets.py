@@ -12,11 +12,12 @@ PATH = Path(__file__).with_suffix(".toml")
 
 
 def rows() -> Iterator[tuple[str, ...]]:
-    """Yield the rows of the table; the reason of a miss follows what is measured."""
+    """Yield the rows of the table; a peer follows what it is compared in, and the reason of a miss what is measured."""
     for row in tomllib.loads(PATH.read_text(encoding="utf-8"))["target"]:
         command = f"`python -m tests.speed{row['command'] and '.'}{row['command']}`"
         note = f": {row['note']}" if "note" in row else ""
-        yield row["what"], row["target"], f"{row['measured']}{note}", "yes" if row["met"] else "no", command
+        peer = f" (peer: {row['peer']})" if "peer" in row else ""
+        yield f"{row['what']}{peer}", row["target"], f"{row['measured']}{note}", "yes" if row["met"] else "no", command
 
 
 def table() -> list[str]:

@@ -26,3 +26,8 @@ def test_every_command_is_a_measurement() -> None:
 def test_a_miss_has_its_reason() -> None:
     rows = tomllib.loads(PATH.read_text(encoding="utf-8"))["target"]
     assert [row["what"] for row in rows if not row["met"] and "note" not in row] == []
+
+
+def test_a_row_beside_another_program_names_its_version() -> None:
+    rows = tomllib.loads(PATH.read_text(encoding="utf-8"))["target"]
+    assert [row["what"] for row in rows if "beside" in row["what"] and "peer" not in row] == []

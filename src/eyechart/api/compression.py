@@ -21,9 +21,11 @@ from eyechart.files.atomic import write_atomic
 from eyechart.gate.session.gate_status import INCONCLUSIVE, REGRESSION
 from eyechart.gate.verdicts.decide import DEFAULT_RULE, Rule
 from eyechart.inference.engines.speed import Speed, compare_speeds
+from eyechart.messages.plurals import count_of
 from eyechart.models.pool import ModelPool
 from eyechart.models.spec import ModelSpec, parse_alias, parse_named_spec
 from eyechart.models.types import Identity, Model
+from eyechart.models.weights.digests import file_sha256
 from eyechart.reports.comparison.compression import (
     NOT_SHOWN,
     ORIGINAL,
@@ -133,6 +135,7 @@ def compress(
     limit: Limit = None,
     seed: int = 42,
     speed: bool = True,
+    calibration: Path | str | None = None,
     **settings: Unpack[RunSettings],
 ) -> Compression:
     """Evaluate a model and its compressed variants, and return for each whether its accuracy was kept.
@@ -152,6 +155,8 @@ def compress(
         limit: As for `evaluate`.
         seed: As for `evaluate`.
         speed: Whether the speed of classifiers and image encoders is measured, by 16 images of the first split.
+        calibration: The images that variants were calibrated with, a folder or the name of a split. They are refused if
+            some of them are evaluated, which their bytes tell.
         settings: As for `evaluate`, without `out`: runs are not kept.
 
     Returns:
@@ -180,6 +185,10 @@ def compress(
     cases: list[CompressedCase] = []
     with TemporaryDirectory(prefix="eyechart-compress-") as folder:
         kept: RunSettings = {**chosen, "out": Path(folder) / "runs"}
+        if calibration is not None:
+            hashes = _hash_calibration(calibration, kept, seed)
+            for split in splits:
+                _check_calibration(hashes, open_data(split, kept, limit, seed))
         before = _answer(spec, splits, arguments, kept)
         of_original = Variant(spec.name, sizes[spec])
         speeds: Sequence[Speed | None] = [None] * len(specs)
@@ -202,6 +211,30 @@ def _name_variants(variants: Mapping[str, str]) -> dict[str, ModelSpec]:
     if ORIGINAL in variants:
         raise SpecError(f"A variant has the name '{ORIGINAL}', which the table gives the first model. Rename it.")
     return {parse_alias(name, "A variant"): parse_named_spec(text) for name, text in variants.items()}
+
+
+def _hash_calibration(calibration: Path | str, settings: RunSettings, seed: int) -> dict[str, str]:
+    """Return the names of calibration images by the sha256 of their bytes. Raises SpecError if there are none."""
+    folder = Path(calibration)
+    if not folder.is_dir():
+        dataset = open_data(str(calibration), settings, None, seed)
+        return dict(zip(dataset.selected_digests, dataset.keys, strict=True))
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    if not files:
+        raise SpecError(f"The folder of calibration images {folder} has no file. Check the path.")
+    return {file_sha256(path): path.relative_to(folder).as_posix() for path in files}
+
+
+def _check_calibration(hashes: Mapping[str, str], dataset: Dataset) -> None:
+    """Raise SpecError if calibration images are evaluated: a model may be better on them than on others."""
+    names = [hashes[digest] for digest in dataset.selected_digests if digest in hashes]
+    if names:
+        counted = count_of(len(names), "calibration image is", "calibration images are")
+        raise SpecError(
+            f"{counted} among the {len(dataset.selected):,} evaluated images of {dataset.benchmark}/{dataset.split}, "
+            f"such as {names[0]}. A variant may be better on them than on others: calibrate with images that are not "
+            "evaluated, or evaluate others."
+        )
 
 
 def _describe_models(
@@ -240,7 +273,10 @@ def _size_of(model: Model) -> int:
 
 
 def _describe_difference(before: Identity, after: Identity) -> str:
-    """Return what a variant has otherwise than the original, as a list; settings of the processor by their names."""
+    """Return what a variant has otherwise than the original, as a list.
+
+    Settings of the processor and libraries are named; of another backend, those that both have.
+    """
     parts = []
     if before.backend != after.backend:
         parts.append(f"backend ({before.backend}, now {after.backend})")
@@ -252,7 +288,8 @@ def _describe_difference(before: Identity, after: Identity) -> str:
         ("settings", before.processor, after.processor),
         ("libraries", before.libraries, after.libraries),
     ):
-        if names := [name for name in {**old, **new} if old.get(name) != new.get(name)]:
+        known = {**old, **new} if before.backend == after.backend else sorted(old.keys() & new.keys())
+        if names := [name for name in known if old.get(name) != new.get(name)]:
             parts.append(f"{what} ({', '.join(names)})")
     return ", ".join(parts)
 

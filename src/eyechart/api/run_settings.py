@@ -26,6 +26,7 @@ class RunSettings(TypedDict, total=False):
             more, else none beside this process. A model in memory always answers in this process.
         ray: The address of a Ray cluster that answers, as for `--eye-ray`.
         blank: The name of a blank that models see instead of every image, as for `--eye-blank`.
+        positive: The class that is positive on splits of two classes, as for `--eye-positive`.
         slices: "attributes" to slice by attributes of the images as well, as for `--eye-slices`.
         progress: Whether a bar is shown.
     """
@@ -42,6 +43,7 @@ class RunSettings(TypedDict, total=False):
     devices: int | Literal["auto"]
     ray: str
     blank: str
+    positive: str
     slices: Literal["", "attributes"]
     progress: bool
 
@@ -59,6 +61,7 @@ DEFAULTS: RunSettings = {
     "devices": "auto",
     "ray": "",
     "blank": "",
+    "positive": "",
     "slices": "",
     "progress": True,
 }

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.classification.answers.class_predictions import ClassPredictions, Targets, TextPredictions
+from eyechart.classification.answers.class_predictions import ClassPredictions, Targets
+from eyechart.classification.answers.text_predictions import TextPredictions
 from eyechart.models.types import Usage
 from eyechart.protocol.context import Context
 

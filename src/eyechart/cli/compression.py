@@ -48,6 +48,11 @@ from eyechart.commands.parameters import (
     help="Only a random sample of N images, or N/class of each class, as --eye-limit.",
 )
 @seed_option("Seed of the random sample, as --eye-seed.")
+@click.option(
+    "--calibration",
+    metavar="PATH",
+    help="Images that variants were calibrated with, a folder or the name of a split; none may be evaluated.",
+)
 @click.option("--speed/--no-speed", default=True, help="Measure images per second. [default: yes]")
 @click.option("--page", metavar="FILE.html", type=PATH, help="Write tables, chart and changed predictions as a page.")
 @data_option

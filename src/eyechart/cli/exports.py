@@ -176,21 +176,22 @@ def croissant(splits: Sequence[str], data: str | None, licence: str, url: str, o
 
 @export.command("onnx")
 @click.argument("model", metavar="SPEC")
-@click.argument("path", metavar="FILE.onnx", type=PATH)
+@click.argument("path", metavar="PATH", type=PATH)
 @offline_option
 def write_onnx(model: str, path: Path, offline: bool) -> None:
-    """Write a classifier as an ONNX file.
+    """Write a model as ONNX files.
 
-    SPEC is a classifier of timm[…] in float32. The file says its preprocessing, its classes and the digest of its
-    origin, so that onnx[FILE.onnx] and openvino[FILE.onnx] need nothing else. It is written if its logits of 16
-    packaged images differ by at most 1e-4 from those of SPEC.
+    SPEC is a classifier of timm[…] in float32, and PATH a file. It says its preprocessing, its classes and the digest
+    of its origin, so that onnx[FILE.onnx] and openvino[FILE.onnx] need nothing else. Of a model of open_clip[…], PATH
+    is a folder for vision_model.onnx and text_model.onnx, which onnx_clip[FOLDER,like=SPEC] reads. Files are written if
+    their answers about 16 packaged images differ by at most 1e-4 from those of SPEC.
     """
     from eyechart.models.exported.export import export_onnx
     from eyechart.models.spec import parse_spec
 
     path.parent.mkdir(parents=True, exist_ok=True)
     moved = export_onnx(parse_spec(model), path, offline=offline)
-    print(f"{path}: no logit of 16 images differs by more than {moved:.1e}")
+    print(f"{path}: no number about 16 images differs by more than {moved:.1e}")
 
 
 def _write_frames(runs: Sequence[Path], out: Path | None, format_name: str) -> None:

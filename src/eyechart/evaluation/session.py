@@ -284,6 +284,7 @@ class Session:
             spec=str(case.model),
             templates=settings.templates,
             label_policy=make_label_policy(settings, dataset),
+            positive=settings.positive,
             duplicate_names=settings.names in PUBLISHED_WITH_DUPLICATES,
         )
 

@@ -42,6 +42,7 @@ class Settings:
     empty: Empty | None = None
     equivalences: str = "12"
     categories: str = "equivalent"
+    positive: str = ""
     options: Mapping[str, RequestedValues] = field(default_factory=dict)
     sequential: bool = False
     answer_command: str = ""

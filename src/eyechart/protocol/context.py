@@ -54,7 +54,8 @@ class Context:
     another split by benchmark and name, under the limit of the session, and `open_whole_split` without it.
     `templates` names templates that replace those of the model (zero-shot) or of the protocol (species).
     `label_sets` cover the selected images, `dataset.label_sets` the whole split. `label_policy`
-    says how labels are compared. `describe_models` stores the descriptions of the models, and returns the identity
+    says how labels are compared, and `positive` names the positive class of splits of two classes, "" for none.
+    `describe_models` stores the descriptions of the models, and returns the identity
     of the one that answered, which may have been on another device; its argument is whether models answered in this
     case. `extra_variant` collects further settings for the record, such as the weights of a text encoder, and `prompts`
     the prompts that `variant` names, by their sha256.
@@ -75,6 +76,7 @@ class Context:
     spec: str = ""
     templates: str | None = None
     label_policy: LabelPolicy = field(default_factory=LabelPolicy)
+    positive: str = ""
     duplicate_names: bool = False
     extra_variant: dict[str, str] = field(default_factory=dict)
     prompts: dict[str, Prompt] = field(default_factory=dict)
@@ -101,6 +103,23 @@ class Context:
     def candidate_names(self) -> tuple[str, ...]:
         """The names of the classes that can be predicted."""
         return tuple(self.names[index] for index in self.candidate_classes)
+
+    @cached_property
+    def positive_class(self) -> int | None:
+        """The class that is positive, None if none is named or the split has more than two classes.
+
+        Raises SpecError for a name that is neither of the two.
+        """
+        dataset = self.dataset
+        if not self.positive or dataset.classes != 2:
+            return None
+        names = dataset.names or self.raw_names or ("0", "1")
+        if self.positive not in names:
+            raise SpecError(
+                f"--eye-positive is '{self.positive}', and the two classes of {dataset.benchmark}/{dataset.split} are "
+                f"{' and '.join(names)}. Name one of them."
+            )
+        return names.index(self.positive)
 
     @property
     def encoder(self) -> Encoder:

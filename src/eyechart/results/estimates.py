@@ -103,7 +103,7 @@ class Estimate:
         known = ~np.isnan(outcomes)
         hits, n = int(outcomes[known].sum()), int(known.sum())
         units = np.arange(len(outcomes)) if clusters is None else clusters
-        n_clusters = len(np.unique(units[known]))
+        n_clusters = n if clusters is None else len(np.unique(units[known]))
         return cls(
             name=name,
             value=hits / n if n else None,
@@ -157,7 +157,8 @@ def score_estimates(
     """
     units = np.arange(len(scores)) if clusters is None else clusters
     known = ~np.isnan(scores)
-    n, n_clusters = int(known.sum()), len(np.unique(units[known]))
+    n = int(known.sum())
+    n_clusters = n if clusters is None else len(np.unique(units[known]))
     for name, values in (("log_score", scores), ("target_brier", brier_scores(scores))):
         yield Estimate(
             name=name,

@@ -144,7 +144,8 @@ def total_resamples(function: str, samples: Samples, sides: Floats) -> Floats:
         sums: Floats = np.einsum("kn,nd->kd", table.astype(np.float64), sides)
         return sums
     columns = np.asfortranarray(sides)  # a vector times such columns takes a tenth of the time of a matrix product
-    totals = [_checked(function, counts, len(sides)).astype(np.float64) @ columns for counts in samples]
+    rows = samples.floats() if isinstance(samples, BootstrapSamples) else samples
+    totals = [_checked(function, counts, len(sides)).astype(np.float64, copy=False) @ columns for counts in rows]
     return np.array(totals).reshape(-1, sides.shape[1])
 
 
@@ -156,7 +157,7 @@ def _table(function: str, samples: Samples, length: int) -> NDArray[np.uint8] | 
     return table
 
 
-def _checked(function: str, counts: ArrayLike, length: int) -> Ints:
+def _checked(function: str, counts: ArrayLike, length: int) -> NDArray[Any]:
     """Return how often each of n units is taken. Raises ValueError for another length."""
     taken = np.asarray(counts)
     if taken.shape != (length,):

@@ -5,12 +5,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from tempfile import TemporaryFile
+from typing import TypeVar
 from weakref import finalize
 
 import numpy as np
 from numpy.typing import NDArray
 
 Counts = NDArray[np.int64]
+Number = TypeVar("Number", np.int64, np.float64)
 Seed = int | np.random.Generator
 KEPT = 2**26  # bytes of draws that are kept in memory, to be asked for again
 SMALL = 2**20  # bytes of draws; many so small ones are kept, since cases of small splits ask for the same few again
@@ -40,7 +42,14 @@ class BootstrapSamples:
 
     def __iter__(self) -> Iterator[Counts]:
         """Yield how often each row is drawn (n,), resample by resample."""
-        rows, unit = self._units(), self.unit
+        return self._rows(np.int64)
+
+    def floats(self) -> Iterator[NDArray[np.float64]]:
+        """Yield the same numbers as float64, for products with other floats."""
+        return self._rows(np.float64)
+
+    def _rows(self, kind: type[Number]) -> Iterator[NDArray[Number]]:
+        rows, unit = self._units(kind), self.unit
         return rows if unit is None else (counts.take(unit) for counts in rows)
 
     def table(self) -> NDArray[np.uint8] | None:
@@ -51,17 +60,18 @@ class BootstrapSamples:
         table = _kept_small(len(self.strata), self.times, self.seed, self.strata.tobytes())
         return table if self.unit is None else table.take(self.unit, axis=1)
 
-    def _units(self) -> Iterator[Counts]:
+    def _units(self, kind: type[Number]) -> Iterator[NDArray[Number]]:
         """Yield how often each unit is drawn (units,), resample by resample."""
         n, strata = len(self.strata), self.strata.tobytes()
         size = n * self.times
         if isinstance(self.seed, int) and size <= SMALL:
-            return iter(_kept_small(n, self.times, self.seed, strata).astype(np.int64))
+            return iter(_kept_small(n, self.times, self.seed, strata).astype(kind))
         if isinstance(self.seed, int) and size <= KEPT:
-            return (counts.astype(np.int64) for counts in _kept(n, self.times, self.seed, strata))
+            return (counts.astype(kind) for counts in _kept(n, self.times, self.seed, strata))
         if isinstance(self.seed, int) and size <= SPILLED and (kept := _spilled(n, self.times, self.seed, strata)):
-            return kept.rows()
-        return _drawn(self.strata, self.times, np.random.default_rng(self.seed))
+            return (counts.astype(kind) for counts in kept.rows())
+        drawn = _drawn(self.strata, self.times, np.random.default_rng(self.seed))
+        return (counts.astype(kind, copy=False) for counts in drawn)
 
 
 def _draw_table(n: int, times: int, seed: int, strata: bytes) -> NDArray[np.uint8]:
@@ -102,11 +112,11 @@ class _Spilled:
             self.file.write(counts.astype(np.uint8).tobytes())
         self.file.flush()
 
-    def rows(self) -> Iterator[Counts]:
+    def rows(self) -> Iterator[NDArray[np.uint8]]:
         """Yield the counts of the resamples; several readers may iterate at once."""
         for index in range(self.times):
             data = os.pread(self.file.fileno(), self.n, index * self.n)
-            yield np.frombuffer(data, np.uint8).astype(np.int64)
+            yield np.frombuffer(data, np.uint8)
 
 
 @lru_cache(maxsize=1)

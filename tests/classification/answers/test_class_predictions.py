@@ -13,7 +13,7 @@ from PIL import Image
 from eyechart.classification.protocols.replay import Replay
 from eyechart.models.choices.trie import ExhaustiveScorer
 from eyechart.models.spec import parse_spec
-from eyechart.models.types import Answer, Classifier, Encoder, Floats, Identity, Neighbours
+from eyechart.models.types import Answer, Classifier, Encoder, Floats, Identity, Neighbours, Probe
 from eyechart.protocol.registry import get_protocol, protocol_targets
 
 NAMES = ("cat", "dog", "great white shark", "hen", "owl")
@@ -54,6 +54,13 @@ class Eye(Encoder, Classifier, Neighbours):
         return np.eye(5, dtype=np.float32)[rows]
 
 
+class Probing(Probe):
+    """Fits on what the eye sees."""
+
+    batch_size, loads, identity, c, validation, support_split = 4, 0, EYE, 1.0, 0.2, ("imagenet", "other")
+    encoder = Eye()
+
+
 class Likely(ExhaustiveScorer):
     """Scores names by the picture's number."""
 
@@ -81,13 +88,13 @@ def predict(sit: Any, talker: Any, pictures: Any, tmp_path: Path) -> Callable[[s
     replay = Replay(parse_spec(f"replay[path={tmp_path / 'answers.csv'}]"))
     original = sit.original([(label,) if label >= 0 else () for label in LABELS])
     models: dict[str, Any] = dict.fromkeys(("zero_shot", "supervised", "knn"), Eye())
-    models |= {"posterior": Likely(), "replay": replay}
+    models |= {"posterior": Likely(), "replay": replay, "linear_probe": Probing()}
 
     def predict(protocol: str) -> Any:
         options = OPTIONS.get(protocol, {}) | ({"epochs": 2} if protocol == "multiple_choice" else {})
         truths = (original, sit.truth(BETTER))
         model = models.get(protocol) or talker(say)
-        broken = frozenset({1}) if isinstance(model, Eye | Likely) else frozenset()
+        broken = frozenset({1}) if isinstance(model, Eye | Likely | Probing) else frozenset()
         context = sit(model, LABELS, protocol, NAMES, truths=truths, broken=broken, **options)
         support = pictures([0, 1, 2], classes=5)
         return get_protocol(protocol).predict(replace(context, open_whole_split=lambda *_: support))

@@ -1,15 +1,20 @@
 """Splits of two classes have an AUROC, which runs are compared by; others have none."""
 
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.metrics import roc_auc_score
+from PIL import Image
+from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 
+import eyechart
 from eyechart.classification.answers.class_predictions import ClassPredictions, Targets
 from eyechart.classification.metrics.binary_estimates import binary_scores
 from eyechart.data.dataset.dataset import Row, build_original_labels
+from eyechart.errors import SpecError
 from eyechart.gate.comparison.compare_metrics import compare_metrics
 from eyechart.statistics.auroc import delong_interval, delong_test
 
@@ -65,3 +70,44 @@ def test_two_runs_are_compared_by_the_test_of_delong(make: Any) -> None:
     assert (found.method, found.n) == ("paired DeLong", 30)
     assert (found.delta, found.p) == pytest.approx((expected.delta, expected.p), abs=1e-12)
     assert found.ci == pytest.approx(expected.ci)
+
+
+@pytest.mark.parametrize("positive", [0, 1])
+def test_a_named_class_has_precision_sensitivity_and_specificity(positive: int) -> None:
+    predictions = of_scores(FIRST)
+    targets = replace(predictions.targets, positive=positive, names=("good", "defect"))
+    found = {one.name: one for one in binary_scores(replace(predictions, targets=targets))}
+    scores, is_positive = FIRST[:, positive] - FIRST[:, 1 - positive], positive == LABELS
+    alarms, hits, _ = roc_curve(is_positive, scores, drop_intermediate=False)
+    expected = {
+        "auroc": roc_auc_score(is_positive, scores),
+        "sensitivity": (scores > 0)[is_positive].mean(),
+        "specificity": (scores < 0)[~is_positive].mean(),
+        "average_precision": average_precision_score(is_positive, scores),
+        "sensitivity_at_95_specificity": hits[alarms <= 0.05].max(),
+        "specificity_at_95_sensitivity": (1 - alarms)[hits >= 0.95].max(),
+    }
+    assert {name: one.value for name, one in found.items()} == pytest.approx(expected, abs=1e-12)
+    assert all(one.interval is not None for one in found.values())
+    assert targets.variant["positive"] == ("good", "defect")[positive]
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three images of each of two colours, in a folder for each class."""
+    folder = tmp_path_factory.mktemp("root") / "parts" / "test"
+    for name, colour in (("good", (0, 0, 255)), ("defect", (255, 0, 0))):
+        (folder / name).mkdir(parents=True)
+        for number in range(3):
+            Image.new("RGB", (40 + number, 40), colour).save(folder / name / f"{number}.png")
+    return folder
+
+
+def test_the_record_names_the_positive_class_and_another_name_is_refused(parts: Path, tmp_path: Path) -> None:
+    folders = {"out": tmp_path / "runs", "store": tmp_path / "store"}
+    evaluate = partial(eyechart.evaluate, "open_clip[toybox-clip]", parts, protocol="zero_shot", **folders)
+    with pytest.raises(SpecError, match=r"positive is 'cow', and the two classes of parts/test are defect and good\."):
+        evaluate(positive="cow")
+    run = evaluate(positive="defect")
+    assert {"auroc", "sensitivity", "specificity_at_95_sensitivity"} <= {*run.metrics["metric"]}
+    assert {*run.metrics["option_positive"]} == {"defect"}

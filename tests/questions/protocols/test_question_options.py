@@ -173,3 +173,21 @@ def test_chance_is_by_options_and_by_the_commonest_answer_of_the_others(shop: Sh
     (table,) = tables("blind", load([run.folder for run in runs]))
     (row,) = table.rows
     assert row[5].value == pytest.approx((1 / 3 + 1 + 1 + 0 + 1 + 0) / 6)  # with images, blind, chance
+
+
+@pytest.mark.deep
+def test_a_sentence_is_the_nearest_of_the_given_answers(shop: Shop, ask: Any, talker: Any) -> None:
+    said = {
+        1: "A cup of hot tea stands there.",
+        2: "A kitten sleeps on it.",
+        3: "A kitten",
+        4: "I cannot see the image.",
+    }
+    given = {1: "tea", 2: "a cat", 3: "a bicycle", 4: "tea"}
+    rows = [{**PLAIN, "id": str(key), "image": f"{key}.png", "answer": given[key], "kind": "text"} for key in given]
+    folder, model = shop(rows), talker(lambda numbers, text: said[numbers[0]])
+    run = ask(model, folder, options={"mapping": "nearest"})
+    assert run.samples.prediction.tolist() == ["tea", "a cat", "a cat", ""]
+    assert run.samples.correct.tolist() == [1, 1, 0, 0]
+    assert len(record_of(run)["variant"]["text_encoder_weights"]) == 8
+    assert ask(model, folder).samples.correct.tolist() == [1, 0, 0, 0]

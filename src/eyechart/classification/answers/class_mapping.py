@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 
 from eyechart.classification.answers.out_of_prompt import normalise_text
 from eyechart.data.labels.class_names import load_templates
-from eyechart.errors import ModelError, SpecError
 from eyechart.inference.requests.class_weights import EncodeFunction, class_weights, cosine_similarity
-from eyechart.inference.requests.row_requests import Encode
-from eyechart.models.types import Floats, TextEncoder
+from eyechart.models.types import Floats
 from eyechart.parsers.text import lowercase_words
 from eyechart.protocol.context import Context
+from eyechart.protocol.text_encoders import text_encoder, text_features
 
 BARE = ("{c}",)
 _TIE = 1e-6
@@ -196,25 +195,3 @@ def _class_embeddings(context: Context, names: Sequence[str]) -> ClassEmbeddings
         return text_features(context, encoder, texts)
 
     return embed_class_names(encode, names, formats)
-
-
-def text_encoder(context: Context) -> TextEncoder:
-    """Return the text encoder of the option `text_encoder`. Raises SpecError for a model that encodes no texts."""
-    encoder = context.get_model(context.options["text_encoder"])
-    if not isinstance(encoder, TextEncoder):
-        raise SpecError(
-            f"{context.flag('text_encoder')} encodes no texts. Use sentence[…], hf_clip[…] or open_clip[…]."
-        )
-    context.extra_variant["text_encoder_weights"] = encoder.identity.weights_sha256[:8]
-    return encoder
-
-
-def text_features(context: Context, encoder: TextEncoder, texts: Sequence[str]) -> Floats:
-    """Return features of texts (texts, d), from the store if they are in it. Raises ModelError for NaN or infinity."""
-    features = context.runner.run(Encode(tuple(texts)), encoder)
-    if not np.isfinite(features).all():
-        raise ModelError(
-            f"{encoder.identity.name} gives NaN or infinity for some texts in {encoder.identity.dtype}. "
-            "Try dtype=float32."
-        )
-    return features

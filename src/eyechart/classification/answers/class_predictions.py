@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from eyechart.classification.answers.out_of_prompt import out_of_prompt_note
 from eyechart.classification.answers.reliability_curves import reliability_rows, threshold_rows
 from eyechart.classification.answers.sample_columns import format_classes, format_outcomes, format_scores, join_texts
+from eyechart.classification.answers.text_predictions import TextPredictions
 from eyechart.classification.best_classes import TOP, BestClasses
 from eyechart.data.dataset.dataset import Dataset, LabelSet
 from eyechart.data.labels.equivalences import LabelPolicy
@@ -39,55 +40,11 @@ NO_SCORES: Floats = np.zeros((0, 0), np.float32)  # of predictions that have oth
 
 
 @dataclass(frozen=True)
-class TextPredictions:
-    """Text answers by image, in the order of the data set.
-
-    `classes` (n,) are read by the chosen parser (option `parser`), `strict_classes` (n,) by the strict one, -1 for
-    none. `out_of_prompt` has the kind of each answer that is not in the list, "" for others; it is None if the prompt
-    has no list. `is_mapped`: these answers were mapped to classes later. `requests` and `positions` (n,) are the
-    request of each image and its position there, -1 if it is in none. `details` are further columns.
-    `ranked` (n, ranks) are the classes of answers that rank several names, -1 for a name that is no class.
-    `log_probabilities` (n,) are those of whole responses, NaN for an error, None if there are none; `cost` is USD.
-    """
-
-    completions: tuple[str, ...]
-    classes: Ints
-    strict_classes: Ints
-    requests: Ints
-    positions: Ints
-    usage: Usage
-    out_of_prompt: tuple[str, ...] | None = None
-    is_mapped: bool = False
-    details: Mapping[str, Sequence[str]] | None = None
-    log_probabilities: Float64s | None = None
-    cost: float | None = None
-    ranked: Ints | None = None
-
-    @property
-    def n_requests(self) -> int:
-        """The number of requests."""
-        return int(self.requests.max(initial=-1)) + 1
-
-    def columns(self) -> dict[str, Sequence[str]]:
-        """Return the text columns of the sample table."""
-        scores = () if self.log_probabilities is None else self.log_probabilities.tolist()
-        likely = ["" if np.isnan(score) else f"{score:.6g}" for score in scores]
-        return {
-            "response": self.completions,
-            "strict_top1": [str(index) if index >= 0 else "" for index in self.strict_classes.tolist()],
-            "out_of_prompt": self.out_of_prompt or ("",) * len(self.completions),
-            "request": [str(index) if index >= 0 else "" for index in self.requests.tolist()],
-            "position": [str(index + 1) if index >= 0 else "" for index in self.positions.tolist()],
-            **(self.details or {}),
-            **({} if self.log_probabilities is None else {"log_probability": likely}),
-        }
-
-
-@dataclass(frozen=True)
 class Targets:
     """What predictions are compared with: label sets, the original label of each image (n,), and the policy.
 
-    `names` are the class names of the case, () if the classes have none.
+    `names` are the class names of the case, () if the classes have none. `positive` is the class of a split of two
+    classes that sensitivity is about, None if none is named.
     """
 
     label_sets: tuple[LabelSet, ...] = ()
@@ -96,6 +53,7 @@ class Targets:
     classes: int = 0
     seed: int = 0
     names: tuple[str, ...] = ()
+    positive: int | None = None
 
     @classmethod
     def from_context(cls, context: Context) -> "Targets":
@@ -103,7 +61,15 @@ class Targets:
         original = np.array(context.labels, np.int64)
         names, classes = context.raw_names, context.dataset.classes
         names = names if len(names) == classes else ()
-        return cls(tuple(context.label_sets), original, context.label_policy, classes, context.runner.seed, names)
+        return cls(
+            tuple(context.label_sets),
+            original,
+            context.label_policy,
+            classes,
+            context.runner.seed,
+            names,
+            context.positive_class,
+        )
 
     @cached_property
     def class_texts(self) -> tuple[str, ...]:
@@ -120,7 +86,8 @@ class Targets:
         """The settings of the policy, as the record stores them."""
         empty = ", ".join(f"{labels.name}={labels.empty}" for labels in self.label_sets)
         strict = "strict" if self.policy.strict_categories else "equivalent"
-        return {"equivalences": self.policy.source, "categories": strict, "empty": empty}
+        positive = {} if self.positive is None else {"positive": self.class_text(self.positive)}
+        return {"equivalences": self.policy.source, "categories": strict, "empty": empty, **positive}
 
 
 class Classification(Predictions):

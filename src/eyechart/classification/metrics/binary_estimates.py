@@ -1,28 +1,40 @@
 """The metrics of splits of two classes, such as defect or not, for models with scores."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
-from eyechart.classification.answers.class_predictions import ClassPredictions
+from eyechart.classification.answers.class_predictions import ClassPredictions, Float64s
 from eyechart.results.estimates import Estimate, Separation
+from eyechart.results.evidence import RESAMPLES
 from eyechart.statistics.auroc import auroc, delong_interval
+from eyechart.statistics.average_precision import average_precision, mean_average_precision_bootstrap
+from eyechart.statistics.operating_points import sensitivity_at_specificity, specificity_at_sensitivity
+from eyechart.statistics.resampling import bootstrap_counts, percentile_interval
+
+LEVEL = 0.95  # the specificity at which the sensitivity is reported, and the reverse
 
 
 def binary_scores(predictions: ClassPredictions) -> Iterator[Estimate]:
     """Yield `auroc` under each label set of a split of two classes, if the model scores them.
 
     The score of an image is the second class's minus the first one's. The area is the same for either class as
-    the positive one. Images without a single label do not count.
+    the positive one. If a class is named as positive (`--eye-positive`), average precision, sensitivity and specificity
+    follow, which depend on it. Images without a single label do not count.
     """
     if predictions.targets.classes != 2 or not predictions.scores.shape[1]:
         return
-    first, second = predictions.scores.astype(np.float64).T
-    scores = np.where(predictions.answered, second - first, np.nan)
+    chosen = predictions.targets.positive
+    positive_class = 1 if chosen is None else chosen
+    columns = predictions.scores.astype(np.float64)
+    scores = np.where(predictions.answered, columns[:, positive_class] - columns[:, 1 - positive_class], np.nan)
     for (scored,) in predictions.scores_by_labels:
         label = scored.single_labels
         known = (label >= 0) & ~np.isnan(scores)
-        separation = Separation(np.where(known, scores, np.nan), np.where(known, label, np.nan))
+        separation = Separation(
+            np.where(known, scores, np.nan), np.where(known, (label == positive_class).astype(np.float64), np.nan)
+        )
         yield Estimate(
             name="auroc",
             labels=scored.labels.name,
@@ -32,4 +44,38 @@ def binary_scores(predictions: ClassPredictions) -> Iterator[Estimate]:
             interval=delong_interval(separation.scores, separation.positive),
             method="delong",
             separation=separation,
+        )
+        if chosen is not None:
+            outcomes = np.where(known, scored.correct, np.nan)
+            for name, kind in (("sensitivity", 1), ("specificity", 0)):
+                of_kind = np.where(separation.positive == kind, outcomes, np.nan)
+                yield Estimate.proportion(name, of_kind, labels=scored.labels.name)
+            yield from _resampled_estimates(scored.labels.name, separation, predictions.targets.seed)
+
+
+def _resampled_estimates(labels: str, separation: Separation, seed: int) -> Iterator[Estimate]:
+    """Yield average precision and the operating points, whose intervals are from resampled images."""
+    scores, positive = separation.scores, separation.positive
+    estimate = partial(Estimate, labels=labels, n=int((~np.isnan(positive)).sum()), method="bootstrap")
+    samples = bootstrap_counts(len(scores), RESAMPLES, seed)
+    relevant = (positive == 1)[:, None]
+
+    def precisions() -> Float64s:
+        return mean_average_precision_bootstrap(scores[:, None], relevant, samples)
+
+    yield estimate(
+        name="average_precision",
+        value=average_precision(scores, positive == 1),
+        interval=percentile_interval(precisions()),
+        bootstrap=precisions,
+    )
+    for name, measure in (
+        ("sensitivity_at_95_specificity", sensitivity_at_specificity(scores, positive, LEVEL)),
+        ("specificity_at_95_sensitivity", specificity_at_sensitivity(scores, positive, LEVEL)),
+    ):
+        yield estimate(
+            name=name,
+            value=measure.value,
+            interval=measure.interval(RESAMPLES, seed),
+            bootstrap=partial(measure.resample, samples),
         )

@@ -7,6 +7,7 @@ from eyechart.results.metric_definitions import SHARE, MetricDefinition
 from eyechart.results.records import LABELLED
 from eyechart.statistics import categories
 
+POSITIVE = "scores of a split of two classes, and --eye-positive"
 DEFINITIONS = (
     MetricDefinition(
         "acc1",
@@ -135,6 +136,44 @@ DEFINITIONS = (
         range=SHARE,
         is_common=True,
         needs="scores of a split of two classes",
+    ),
+    MetricDefinition(
+        "average_precision",
+        "The mean, over the images of the positive class, of the precision at the score of each.",
+        higher_is_better=True,
+        range=SHARE,
+        is_common=True,
+        needs=POSITIVE,
+    ),
+    MetricDefinition(
+        "sensitivity",
+        "The proportion of images of the positive class that are found.",
+        higher_is_better=True,
+        range=SHARE,
+        is_common=True,
+        needs=POSITIVE,
+    ),
+    MetricDefinition(
+        "specificity",
+        "The proportion of images of the other class that are not taken for the positive one.",
+        higher_is_better=True,
+        range=SHARE,
+        is_common=True,
+        needs=POSITIVE,
+    ),
+    MetricDefinition(
+        "sensitivity_at_95_specificity",
+        "The largest sensitivity of a threshold whose specificity is at least 95 %.",
+        higher_is_better=True,
+        range=SHARE,
+        needs=POSITIVE,
+    ),
+    MetricDefinition(
+        "specificity_at_95_sensitivity",
+        "The largest specificity of a threshold whose sensitivity is at least 95 %.",
+        higher_is_better=True,
+        range=SHARE,
+        needs=POSITIVE,
     ),
 )
 

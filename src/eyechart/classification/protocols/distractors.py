@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.classification.answers.class_mapping import text_encoder, text_features
 from eyechart.classification.answers.class_predictions import ClassPredictions
 from eyechart.classification.protocols.supervised import supervised
 from eyechart.classification.protocols.zero_shot import zero_shot
@@ -23,6 +22,7 @@ from eyechart.inference.requests.class_weights import ClassPrompts, cosine_simil
 from eyechart.models.types import Classifier, Encoder, Floats
 from eyechart.protocol.context import Context
 from eyechart.protocol.options import OWN
+from eyechart.protocol.text_encoders import text_encoder, text_features
 
 Neighbours = NDArray[np.int64]
 FILES = (".csv", ".npy")

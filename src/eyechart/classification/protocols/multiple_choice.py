@@ -28,7 +28,6 @@ from eyechart.classification.protocols.text_options import (
     REDRAWN_EPOCHS,
     SETTING,
     SHORT,
-    TEXT_ENCODER,
     unused_options,
 )
 from eyechart.classification.text_answers import AnswerCollector
@@ -41,6 +40,7 @@ from eyechart.protocol.base import Example, Protocol
 from eyechart.protocol.context import Context
 from eyechart.protocol.options import MAX_TOKENS, PROMPT, OptionValues
 from eyechart.protocol.prompts import Prompt, get_prompt
+from eyechart.protocol.text_encoders import TEXT_ENCODER
 
 LETTERS = ascii_uppercase
 _Hardness = Literal["random", "confusion", "text"]

@@ -3,20 +3,14 @@
 from collections.abc import Mapping
 
 from eyechart.data.labels.class_names import load_templates
-from eyechart.models.registry import find_backend
-from eyechart.models.spec import parse_spec
 from eyechart.protocol.options import MAX_TOKENS, PROMPT, Option, OptionValues, parser_option
-
-
-def _check_model(value: str, _: str | None) -> None:
-    """Refuse the specification of a model whose backend is not known."""
-    find_backend(parse_spec(value))
+from eyechart.protocol.text_encoders import TEXT_ENCODER, check_model
 
 
 def _check_distractors(value: str, root: str | None) -> None:
     """Refuse what is neither a model nor a file of counts."""
     if value != "own" and not value.endswith((".csv", ".npy")):
-        _check_model(value, root)
+        check_model(value, root)
 
 
 def check_templates(value: str, _: str | None) -> None:
@@ -67,9 +61,6 @@ _MAPPING = Option(
     "how free text is mapped to a class: by the nearest text embedding, or by the class name that occurs in it",
     "nearest",
     ("nearest", "inclusion"),
-)
-TEXT_ENCODER = Option(
-    "text_encoder", "model of the text embeddings, as backend[…]", "sentence[minilm]", check=_check_model
 )
 _TEXT_TEMPLATES = Option(
     "text_templates", "templates for class names and answers before they are embedded: none, 80, 7, 1 or a file",

@@ -47,6 +47,7 @@ class ImageNames:
 
     def __init__(self, index: Sequence[Row]) -> None:
         self.index = index
+        self._matched: tuple[LabelFile, list[int | None]] | None = None  # the last file, which is asked for again
 
     @cached_property
     def forms(self) -> list[list[str | None]]:
@@ -66,7 +67,11 @@ class ImageNames:
 
         Names in another Unicode form, as macOS writes them, are the same.
         """
-        line_by_form = label_file.line_by_form
+        if self._matched is None or self._matched[0] is not label_file:
+            self._matched = label_file, self._match(label_file.line_by_form)
+        return self._matched[1]
+
+    def _match(self, line_by_form: Mapping[str, int]) -> list[int | None]:
         spellings = composed(line_by_form) if not all(map(str.isascii, line_by_form)) else {}
         matches = list[int | None]([None] * len(self.index))
 
@@ -155,9 +160,12 @@ def align_labels(
 
 def _check_first_number(label_file: LabelFile, rows: Sequence[Row], labels: Sequence[Labels | None]) -> None:
     """Raise DataError if the labels equal the data set's plus 1, and never its own."""
+    both = zip(rows, labels, strict=True)
+    if any(valid and valid[0] == row.label >= 0 for row, valid in both):  # as for most files, near the first line
+        return
     pairs = [(row.label, valid[0]) for row, valid in zip(rows, labels, strict=True) if valid and row.label >= 0]
     later = sum(label == own + 1 for own, label in pairs)
-    if later >= MIN_EQUAL and 2 * later > len(pairs) and all(label != own for own, label in pairs):
+    if later >= MIN_EQUAL and 2 * later > len(pairs):
         raise DataError(
             f"The label file {label_file.source} has the data set's own label plus 1 for {later:,} of {len(pairs):,} "
             "images, and never the label itself: its numbers begin at 1. Subtract 1 from all."
@@ -247,19 +255,23 @@ def _reader(name: str) -> Reader:
 @lru_cache(maxsize=8)
 def _parse(name: str, text: str) -> Mapping[str, Labels]:
     """Return the labels by image name; a session reads each file when it starts and for each split."""
-    location_by_name: dict[str, str] = {}
-    labels: dict[str, Labels] = {}
-    for where, image, valid in _reader(name)(text):
-        if image in location_by_name:
-            raise DataError(f"{where}: '{image}' stands in {location_by_name[image]} already. Keep one of the two.")
-        location_by_name[image] = where
-        if valid is not None:
-            labels[image] = valid if len(valid) < 2 else tuple(dict.fromkeys(valid))
-    return labels
+    entries = [*_reader(name)(text)]
+    labels = {image: valid for _, image, valid in entries}
+    if len(labels) < len(entries):
+        location_by_name: dict[str, str] = {}
+        for where, image, _ in entries:
+            if image in location_by_name:
+                raise DataError(f"{where}: '{image}' stands in {location_by_name[image]} already. Keep one of the two.")
+            location_by_name[image] = where
+    return {
+        image: valid if len(valid) < 2 else tuple(dict.fromkeys(valid))
+        for image, valid in labels.items()
+        if valid is not None
+    }
 
 
 def _check_range(name: str, text: str, labels: Mapping[str, Labels], classes: int) -> None:
-    numbers = {label for valid in labels.values() for label in valid}
+    numbers = {label for valid in {*labels.values()} for label in valid}
     if not numbers or (min(numbers) >= 0 and max(numbers) < classes):
         return
     for where, image, valid in _reader(name)(text):

@@ -150,21 +150,19 @@ def _table(text: str, name: str, labels: str) -> Iterator[_Entry]:
     if missing := {name, labels} - {*header}:
         raise DataError(f"it has no column {', '.join(sorted(missing))}; expected {name} and {labels}.")
     columns = {column: index for index, column in enumerate(header)}
-    end = reader.line_num
+    name_column, label_column, width, end = columns[name], columns[labels], len(header), reader.line_num
     try:
         for row in filter(None, reader):
-            if len(row) != len(header) or not row[columns[name]]:
+            if len(row) != width or not row[name_column]:
                 raise DataError(f"line {reader.line_num}: {row} does not have the columns of the header.")
-            yield _row(f"line {(end := reader.line_num)}", row[columns[name]], row[columns[labels]])
+            end, cell = reader.line_num, row[label_column]
+            try:
+                valid = _class_indices(cell)
+            except ValueError as error:
+                raise DataError(f"line {end}: the labels '{cell}' are not class indices.") from error
+            yield f"line {end}", row[name_column], valid
     except csv.Error as error:
         raise DataError(f"after line {end}: {error}.") from error
-
-
-def _row(where: str, name: str, labels: str) -> _Entry:
-    try:
-        return where, name, _class_indices(labels)
-    except ValueError as error:
-        raise DataError(f"{where}: the labels '{labels}' are not class indices.") from error
 
 
 @lru_cache(maxsize=2**14)  # a file has few different cells, and many rows

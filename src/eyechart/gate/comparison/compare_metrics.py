@@ -39,6 +39,7 @@ RULES = (
     "categories",
     "support_n",
     "support_sha256",
+    "positive",
 )  # how answers and labels are read
 HASH = re.compile("[0-9a-f]{64}")
 MCNEMAR, SIGN_FLIPS = "exact McNemar", "exact sign flips of clusters"  # how proportions are tested

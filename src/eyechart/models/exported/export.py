@@ -1,12 +1,14 @@
-"""Write a classifier as an `.onnx` file with its preprocessing and classes, and check that it answers alike."""
+"""Write a classifier, or the towers of a CLIP, as `.onnx` files, and check that they answer alike."""
 
 import json
+import logging
 import tempfile
 import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from PIL import Image
 
 from eyechart.data.imagenet.classes import CLASSES, open_clip_names
 from eyechart.data.images import decode_image
@@ -15,7 +17,10 @@ from eyechart.errors import ModelError, SpecError
 from eyechart.messages.install_commands import install_package_command
 from eyechart.models.exported.class_names import CLASSES_KEY
 from eyechart.models.exported.classifier import IMAGENET_KEY, OnnxClassifier
+from eyechart.models.exported.clip import OnnxClip
+from eyechart.models.exported.preprocessing import from_open_clip
 from eyechart.models.exported.preprocessing_sources import KEY
+from eyechart.models.open_clip.encoder import OpenClipEncoder
 from eyechart.models.registry import create_model
 from eyechart.models.runtime import torch_runtime
 from eyechart.models.spec import ModelSpec
@@ -27,56 +32,112 @@ MOST_BYTES = 2**31 - 2**20  # of a file of protobuf, without its graph
 
 
 def export_onnx(spec: ModelSpec, path: Path, *, offline: bool = False) -> float:
-    """Write a classifier of timm as an `.onnx` file.
+    """Write a classifier of timm as an `.onnx` file, or a model of open_clip as two files in a folder.
 
     Args:
-        spec: The classifier.
-        path: The file.
+        spec: The model.
+        path: The file, or the folder of `vision_model.onnx` and `text_model.onnx`.
         offline: Whether nothing may be fetched.
 
     Returns:
-        The largest difference of a logit between the file and the classifier, on 16 packaged images.
+        The largest difference of a logit, or of a number of features, between the files and the model, on 16 packaged
+        images and 16 texts.
 
     Raises:
-        SpecError: The specification names no classifier of timm in float32.
-        ModelError: It cannot be exported, or the file answers otherwise; nothing is then written.
+        SpecError: The specification names no model that can be exported.
+        ModelError: It cannot be exported, or the files answer otherwise; nothing is then written.
     """
     model = create_model(spec, device="cpu", offline=offline)
+    if isinstance(model, OpenClipEncoder) and model.dtype == "float32":
+        return _export_towers(model, path)
     if not isinstance(model, TimmClassifier) or model.dtype != "float32" or model.head is None:
-        raise SpecError(f"'{spec}' cannot be exported. Expected a classifier of timm[…] in float32 with its outputs.")
+        raise SpecError(
+            f"'{spec}' cannot be exported. Expected a classifier of timm[…] in float32 with its outputs, or a model of "
+            "open_clip[…] in float32."
+        )
+    import torch
+
+    images = torch.zeros(2, *model.preprocessing["input_size"])
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         written = Path(folder) / path.name
-        _write(model, written)
+        _write(model.module, images, written, ("pixel_values", "logits"), spec)
         _describe(model, written)
-        moved = _largest_difference(model, written)
-        if not moved <= TOLERANCE:
-            raise ModelError(
-                f"The export of '{spec}' moves a logit by {moved:.2g}, and {TOLERANCE} was expected at most. No file "
-                "was written. Try another version of torch or onnxscript."
-            )
+        moved = _check(_largest_difference(model, written), spec)
         written.replace(path)
     return moved
 
 
-def _write(model: TimmClassifier, path: Path) -> None:
-    """Write the graph with a free batch size. Raises ModelError if it cannot be."""
+def _check(moved: float, spec: ModelSpec) -> float:
+    """Return the largest difference. Raises ModelError if it is above the tolerance."""
+    if moved <= TOLERANCE:
+        return moved
+    raise ModelError(
+        f"The export of '{spec}' moves a logit by {moved:.2g}, and {TOLERANCE} was expected at most. No file was "
+        "written. Try another version of torch or onnxscript."
+    )
+
+
+def _export_towers(model: OpenClipEncoder, folder: Path) -> float:
+    """Write the image tower and the text tower as files named as those of transformers.js."""
+    import torch
+    from torch import nn
+
+    clip = model.module
+
+    class Tower(nn.Module):
+        """One method of the model as a module's forward, which is what torch exports."""
+
+        def __init__(self, method: str) -> None:
+            super().__init__()
+            self.clip, self.method = clip, method
+
+        def forward(self, rows: torch.Tensor) -> Any:
+            return getattr(self.clip, self.method)(rows)
+
+    size = from_open_clip(model.checkpoint.preprocessing).size
+    towers = {
+        "vision_model": ("encode_image", torch.zeros(2, 3, *(size or ())), ("pixel_values", "image_embeds")),
+        "text_model": (
+            "encode_text",
+            torch.zeros(2, clip.context_length, dtype=torch.int64),
+            ("input_ids", "text_embeds"),
+        ),
+    }
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent) as draft:
+        for name, (method, rows, ports) in towers.items():
+            _write(Tower(method).eval(), rows, Path(draft) / f"{name}.onnx", ports, model.spec)
+        exported = OnnxClip(ModelSpec("onnx_clip", (draft,), {"like": str(model.spec)}))
+        images, texts = _packaged_images(), open_clip_names()[:CHECKED_IMAGES]
+        pairs = (
+            [one.encode_images([one.prepare(image) for image in images]) for one in (exported, model)],
+            [one.encode_texts(texts) for one in (exported, model)],
+        )
+        moved = _check(max(float(np.abs(ours - theirs).max()) for ours, theirs in pairs), model.spec)
+        folder.mkdir(exist_ok=True)
+        for name in towers:
+            (Path(draft) / f"{name}.onnx").replace(folder / f"{name}.onnx")
+    return moved
+
+
+def _write(module: Any, rows: Any, path: Path, ports: tuple[str, str], spec: ModelSpec) -> None:
+    """Write the graph of a module with a free batch size. Raises ModelError if it cannot be."""
     import torch
 
-    size = sum(weight.numel() * weight.element_size() for weight in model.module.parameters())
+    size = sum(weight.numel() * weight.element_size() for weight in module.parameters())
     if size > MOST_BYTES:
-        raise ModelError(f"'{model.spec}' has {size / 2**30:.1f} GiB of weights; one .onnx file holds less than 2.")
-    images = torch.zeros(2, *model.preprocessing["input_size"])
-    module = model.module.to(memory_format=torch.contiguous_format)
+        raise ModelError(f"'{spec}' has {size / 2**30:.1f} GiB of weights; one .onnx file holds less than 2.")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of torch about its own code
+            logging.getLogger("onnxscript").setLevel(logging.ERROR)  # it warns about constants that it keeps
             torch.onnx.export(
-                module,
-                (images,),
+                module.to(memory_format=torch.contiguous_format),
+                (rows,),
                 str(path),
                 dynamo=True,
-                input_names=["pixel_values"],
-                output_names=["logits"],
+                input_names=[ports[0]],
+                output_names=[ports[1]],
                 dynamic_shapes=({0: torch.export.Dim("batch")},),
                 external_data=False,
                 verbose=False,
@@ -87,7 +148,7 @@ def _write(model: TimmClassifier, path: Path) -> None:
             f"{install_package_command(str(error.name))}"
         ) from error
     except Exception as error:  # whatever a network does that torch cannot export
-        raise ModelError(f"torch cannot export '{model.spec}' ({' '.join(str(error).split())[:200]}).") from error
+        raise ModelError(f"torch cannot export '{spec}' ({' '.join(str(error).split())[:200]}).") from error
 
 
 def _describe(model: TimmClassifier, path: Path) -> None:
@@ -108,12 +169,16 @@ def _describe(model: TimmClassifier, path: Path) -> None:
     onnx.save(proto, path)
 
 
-def _largest_difference(model: TimmClassifier, path: Path) -> float:
-    """Return how far the file moves a logit of packaged images."""
-    exported = OnnxClassifier(ModelSpec("onnx", (str(path),)))
+def _packaged_images() -> list[Image.Image]:
+    """Return the packaged images that an export is checked with."""
     dataset = open_sample("sample")
     rows = [*range(0, len(dataset.index), len(dataset.index) // CHECKED_IMAGES)][:CHECKED_IMAGES]
-    images = [decode_image(data, str(row)) for row, data in dataset.source.read(rows)]
+    return [decode_image(data, str(row)) for row, data in dataset.source.read(rows)]
+
+
+def _largest_difference(model: TimmClassifier, path: Path) -> float:
+    """Return how far the file moves a logit of packaged images."""
+    exported, images = OnnxClassifier(ModelSpec("onnx", (str(path),))), _packaged_images()
     ours = exported.classify([exported.prepare(image) for image in images])
     theirs = model.classify([model.prepare(image) for image in images])
     return float(np.abs(ours - theirs).max())

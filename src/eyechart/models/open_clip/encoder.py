@@ -182,6 +182,11 @@ class OpenClipEncoder(Encoder):
 
         return image_transform_v2(PreprocessCfg(**self.checkpoint.preprocessing), is_train=False)
 
+    @property
+    def module(self) -> Any:
+        """The loaded network of open_clip."""
+        return self._module
+
     @cached_property
     def _module(self) -> Any:
         self.loads += 1

@@ -1,7 +1,8 @@
 """Build a data set of a table of questions: a sample is a question, and its key the question's id."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from string import ascii_uppercase
@@ -176,11 +177,15 @@ class _RowReader:
 
     def resolve(self, name: str, row: int) -> Any:
         """Return the cell of an image, or that of the row whose index it has, as tables of VLMEvalKit do."""
-        cell, ids = self.table.columns[name][row], self.columns.roles.get(ID)
-        if ids == "index" and isinstance(cell, str) and cell.strip().isdecimal():
-            others = [cell_text(other) for other in self.table.columns[ids]]
-            return self.table.columns[name][others.index(cell.strip())] if cell.strip() in others else cell
-        return cell
+        cell = self.table.columns[name][row]
+        other = self.rows_by_index.get(cell.strip()) if isinstance(cell, str) else None
+        return cell if other is None else self.table.columns[name][other]
+
+    @cached_property
+    def rows_by_index(self) -> Mapping[str, int]:
+        """The rows by the cells of the column `index`, {} without one."""
+        cells = self.table.columns.get("index", ())
+        return {text: row for row, text in enumerate(map(cell_text, cells)) if text.isdecimal()}
 
     def read_options(self, row: int, where: str) -> Iterator[str]:
         """Yield the options of a row. Raises DataError for a gap between them and for a single one."""

@@ -20,7 +20,9 @@ from eyechart.protocol.context import Context
 from eyechart.protocol.options import MAX_TOKENS, OWN, PROMPT, Option, OptionValues, parser_option
 from eyechart.protocol.prompts import Prompt, get_prompt
 from eyechart.protocol.sample_view import Asked, Line, SampleView
+from eyechart.protocol.text_encoders import TEXT_ENCODER
 from eyechart.questions.answers.kinds import AUTO, CHOICE, CHOICES, EXACT, KINDS, TEXT, VQA, read_number, resolve_kinds
+from eyechart.questions.answers.nearest import read_nearest
 from eyechart.questions.answers.orders import NO_SHUFFLE, option_orders, reorder
 from eyechart.questions.answers.question_predictions import LABELS, Answered, QuestionPredictions, listed_options
 from eyechart.questions.answers.readings import UNREAD, VERSION, complete_part, read_answer
@@ -57,6 +59,13 @@ TOLERANCE = Option(
     "tolerance comes first",
     "0",
     check=_check_tolerance,
+)
+MAPPING = Option(
+    "mapping",
+    "how a sentence (kind text) is read: by an accepted answer that it includes, or as the nearest of all given "
+    "answers by text embedding",
+    "inclusion",
+    ("inclusion", "nearest"),
 )
 CIRCULAR = Option(
     "circular",
@@ -111,14 +120,15 @@ class Questions(Protocol[QuestionPredictions]):
     prompt_kinds: ClassVar[Mapping[str, str]] = {name: name for name in PROMPTS.values()}
     requires = ("generator",)
     replays = "questions"
-    options = (KIND, TOLERANCE, CIRCULAR, SHUFFLE, PROMPT, parser_option(), MAX_TOKENS)
+    options = (KIND, TOLERANCE, MAPPING, TEXT_ENCODER, CIRCULAR, SHUFFLE, PROMPT, parser_option(), MAX_TOKENS)
     benchmarks = ("questions/*",)
     metrics = (accuracy,)
     steps = (resolve_kinds, option_orders, build_request, read_answer)
 
-    def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:  # noqa: ARG002
-        """Return the options that have no effect on answers of a file."""
-        return {"max_tokens"} if replayed else set()
+    def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:
+        """Return the options that have no effect on answers of a file, or without a mapping by text embedding."""
+        unused = {"max_tokens"} if replayed else set()
+        return unused | ({"text_encoder"} if options["mapping"] == "inclusion" else set())
 
     def unavailable(self, context: Context) -> str:
         """Return why a file of answers cannot be read: it has one answer to each question."""
@@ -152,6 +162,8 @@ class Questions(Protocol[QuestionPredictions]):
             _answer(context, row, question, kinds[row], response)
             for (row, question), response in zip(shown, responses.responses, strict=True)
         )
+        if context.options["mapping"] == "nearest":
+            answers = read_nearest(context, answers, kinds)
         return QuestionPredictions(
             questions=questions,
             kinds=kinds,
