@@ -3,7 +3,9 @@
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 from PIL import Image
 
 from eyechart.errors import ModelError, SpecError
@@ -11,7 +13,7 @@ from eyechart.models.exported.clip import OnnxClip
 from eyechart.models.exported.export import export_onnx
 from eyechart.models.open_clip.encoder import OpenClipEncoder
 from eyechart.models.spec import parse_spec
-from tests.onnx_graphs import save_graph
+from tests.onnx_graphs import WEIGHTS, save_graph
 
 LIKE = "like=open_clip[toybox-clip]"
 TEXTS = ("a red ball", "a blue cube on a table", "a red ball")
@@ -49,7 +51,6 @@ def test_exported_towers_give_the_features_of_their_original(exported: Path) -> 
 @pytest.mark.deep
 def test_a_half_precision_file_that_ends_its_process_is_one_sentence(exported: Path, tmp_path: Path) -> None:
     """ONNX Runtime's own converter makes a text tower that ONNX's checker passes, and that ends the process."""
-    import onnx
     from onnxruntime.transformers.float16 import convert_float_to_float16
 
     (tmp_path / "onnx").mkdir()
@@ -74,6 +75,39 @@ def test_both_towers_are_in_the_digest(tmp_path: Path) -> None:
             save_graph(tmp_path / f"{name}.onnx", shape, metadata={"changed": "yes"} if name == changed else {})
         digests.add(model(tmp_path, LIKE).identity.weights_sha256)
     assert len(digests) == 3
+
+
+def save_whole(path: Path) -> Path:
+    """Save both towers in one file, with the inputs and outputs that optimum writes; a text's feature is a sum."""
+    proto = onnx.load(save_graph(path, ("n", 3, 96, 96), output="image_embeds"))
+    proto.graph.node.extend(
+        [
+            helper.make_node("Mul", ["input_ids", "attention_mask"], ["masked"]),
+            helper.make_node("Cast", ["masked"], ["numbers"], to=TensorProto.FLOAT),
+            helper.make_node("ReduceSum", ["numbers", "last"], ["text_embeds"], keepdims=1),
+        ]
+    )
+    proto.graph.initializer.append(numpy_helper.from_array(np.array([1]), "last"))
+    for name in ("input_ids", "attention_mask"):
+        proto.graph.input.append(helper.make_tensor_value_info(name, TensorProto.INT64, ("m", "length")))
+    proto.graph.output.append(helper.make_tensor_value_info("text_embeds", TensorProto.FLOAT, ("m", 1)))
+    onnx.save(proto, path)
+    return path
+
+
+@pytest.mark.parametrize("place", ["model.onnx", "onnx/model.onnx"])
+def test_both_towers_may_be_in_one_file_with_a_mask(tmp_path: Path, place: str) -> None:
+    (tmp_path / "onnx").mkdir()
+    path = save_whole(tmp_path / place)
+    made = model(path if place == "model.onnx" else tmp_path, LIKE)
+    images = [Image.new("RGB", (96, 96), colour) for colour in ("red", "green", "black")]
+    rows = made.encode_images([made.prepare(image) for image in images])
+    channels = made.preprocessing.stack([made.prepare(image) for image in images]).mean(axis=(2, 3))
+    np.testing.assert_allclose(rows, channels @ WEIGHTS, rtol=1e-4)
+    tokens = np.asarray(made._tokenizer(list(TEXTS)))
+    np.testing.assert_allclose(made.encode_texts(TEXTS), tokens.sum(axis=1, keepdims=True))
+    assert made.weight_files == (path,)
+    assert made.identity.weights_sha256
 
 
 def test_a_tower_that_is_absent_is_named(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Encoders of images and texts in two exported files: `onnx_clip[FOLDER,file=int8,like=open_clip[…]]`.
 
-The files are named as those of transformers.js: `vision_model` and `text_model`, in the folder or in its folder `onnx`.
+The files are named as those of transformers.js: `vision_model` and `text_model`, or `model` for both in one file, in
+the folder or in its folder `onnx`.
 The tokenizer, the templates and the factor of cosines are in neither file: the original has them.
 """
 
@@ -22,7 +23,8 @@ from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Encoder, Floats
 
 MOST_TEXTS = 64  # of one pass
-EMBEDDINGS = ("image_embeds", "text_embeds", "pooler_output", "embeddings", "features")
+EMBEDDINGS = ("pooler_output", "embeddings", "features")  # beside image_embeds and text_embeds
+MASK = "attention_mask"
 
 
 class OnnxClipOptions(ExportedOptions):
@@ -34,7 +36,7 @@ class OnnxClipOptions(ExportedOptions):
 
 
 class OnnxClip(OnnxModel, Encoder):
-    """An image tower and a text tower, each in an `.onnx` file."""
+    """An image tower and a text tower, each in an `.onnx` file, or both in one."""
 
     declared_options = OnnxClipOptions
     options: OnnxClipOptions
@@ -50,14 +52,26 @@ class OnnxClip(OnnxModel, Encoder):
                 "files were exported from: its tokenizer, templates and factor of cosines are in neither file."
             )
         self.templates = self.original.templates
-        self.path = self._tower("vision_model")
+        self.path = self._whole or self._tower("vision_model")
+
+    def _find(self, name: str) -> tuple[str, Path | None]:
+        """Return the name of a file with its ending, and its path, None if it is not there."""
+        file = f"{name}_{self.options.file}.onnx" if self.options.file else f"{name}.onnx"
+        paths = (folder / file for folder in (self.folder / "onnx", self.folder))
+        return file, next((path for path in paths if path.is_file()), None)
+
+    @cached_property
+    def _whole(self) -> Path | None:
+        """The file with both towers, None if each has its own."""
+        if self.folder.suffix == ".onnx":
+            return self.folder
+        return None if self._find("vision_model")[1] else self._find("model")[1]
 
     def _tower(self, name: str) -> Path:
         """Return the file of a tower. Raises ModelError that lists the files that are there."""
-        file = f"{name}_{self.options.file}.onnx" if self.options.file else f"{name}.onnx"
-        for folder in (self.folder / "onnx", self.folder):
-            if (folder / file).is_file():
-                return folder / file
+        file, path = self._find(name)
+        if path:
+            return path
         there = ", ".join(sorted(path.name for path in self.folder.rglob("*.onnx"))) or "no .onnx file"
         raise ModelError(f"{self.folder} has no {file}, in it or in its folder onnx; it has {there}. Correct file=….")
 
@@ -69,12 +83,26 @@ class OnnxClip(OnnxModel, Encoder):
     @cached_property
     def text_graph(self) -> Graph:
         """The text tower."""
-        return self.open(self._tower("text_model"))
+        return self.graph if self._whole else self.open(self._tower("text_model"))
 
     @property
     def weight_files(self) -> tuple[Path, ...]:
         """The files of both towers."""
-        return (*self.graph.files, *self.text_graph.files)
+        return self.graph.files if self._whole else (*self.graph.files, *self.text_graph.files)
+
+    @cached_property
+    def image_port(self) -> Port:
+        """The input that takes images; one file with both towers has inputs for texts, too."""
+        images = [port for port in self.graph.inputs if len(port.shape) == 4 and 3 in (port.shape[1], port.shape[3])]
+        return images[0] if self._whole and len(images) == 1 else self.graph.image_port()
+
+    def _beside(self, tokens: Any) -> dict[str, Any]:
+        """Return what a text graph takes beside tokens: the mask of those up to the last that is no filling, if any."""
+        mask = next((port for port in self.text_graph.inputs if port.name == MASK), None)
+        if mask is None:
+            return {}
+        length = tokens.shape[1] - np.argmax(tokens[:, ::-1] != 0, axis=1)
+        return {MASK: (np.arange(tokens.shape[1]) < length[:, None]).astype(mask.type)}
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -93,7 +121,12 @@ class OnnxClip(OnnxModel, Encoder):
     def encode_images(self, images: Sequence[Any]) -> Floats:
         """Return features (n, d), not normalised."""
         self.load(self.graph)
-        return self.graph.run_rows(self.image_port, self.batch(images), _features(self.graph))
+        beside = {}
+        if self._whole:  # ONNX Runtime wants every input, also for the output of images alone
+            port = _tokens_port(self.graph)
+            tokens = np.repeat(np.asarray(self._tokenizer(["a"])).astype(port.type), len(images), axis=0)
+            beside = {port.name: tokens, **self._beside(tokens)}
+        return self.graph.run_rows(self.image_port, self.batch(images), _features(self.graph, "image"), beside)
 
     def encode_texts(self, texts: Sequence[str]) -> Floats:
         """Return features (m, d), not normalised; every text has the full length, so that batches change nothing."""
@@ -106,13 +139,18 @@ class OnnxClip(OnnxModel, Encoder):
                 f"{self.options.like} makes {tokens.shape[1]}. Name the model that it was exported from in like=SPEC."
             )
         size = 1 if self.text_graph.precision == "int8 dynamic" else MOST_TEXTS
-        output = _features(self.text_graph)
+        output = _features(self.text_graph, "text")
         self.load(self.text_graph)
-        parts = [
-            self.text_graph.run_rows(port, tokens[start : start + size], output)
-            for start in range(0, len(tokens), size)
-        ]
-        return np.concatenate(parts)[indices]
+        batches = (tokens[start : start + size] for start in range(0, len(tokens), size))
+        return np.concatenate([self._encode_tokens(port, batch, output) for batch in batches])[indices]
+
+    def _encode_tokens(self, port: Port, tokens: Any, output: str) -> Floats:
+        beside = self._beside(tokens)
+        if self._whole:
+            height, width = self.preprocessing.size or (1, 1)
+            blank = self.batch([np.zeros((height, width, 3), np.uint8)])
+            beside[self.image_port.name] = np.repeat(blank, len(tokens), axis=0)
+        return self.text_graph.run_rows(port, tokens, output, beside)
 
     @cached_property
     def _tokenizer(self) -> Any:
@@ -120,21 +158,25 @@ class OnnxClip(OnnxModel, Encoder):
 
 
 def _tokens_port(graph: Graph) -> Port:
-    """Return the only input, of tokens. Raises ModelError for others."""
-    if len(graph.inputs) != 1 or len(graph.inputs[0].shape) != 2:
+    """Return the input of tokens; another one may be their mask, or take images. Raises ModelError for others."""
+    tokens = [port for port in graph.inputs if len(port.shape) == 2 and port.name != MASK]
+    others = [port for port in graph.inputs if port not in tokens and port.name != MASK and len(port.shape) != 4]
+    if len(tokens) != 1 or others:
         raise ModelError(
-            f"{graph.path} has the inputs {', '.join(map(str, graph.inputs))}. Expected one of tokens, (n, length)."
+            f"{graph.path} has the inputs {', '.join(map(str, graph.inputs))}. Expected one of tokens, (n, length), "
+            f"and at most {MASK} and one of images."
         )
-    return graph.inputs[0]
+    return tokens[0]
 
 
-def _features(graph: Graph) -> str:
-    """Return the output of features: by its usual name, else the only one of two dimensions."""
-    named = [port.name for port in graph.outputs if port.name in EMBEDDINGS]
+def _features(graph: Graph, side: str) -> str:
+    """Return the output of features of a side: by its usual name, else the only one of two dimensions."""
+    names = [port.name for port in graph.outputs]
+    named = [name for name in (f"{side}_embeds", *EMBEDDINGS) if name in names]
     flat = named[:1] or [port.name for port in graph.outputs if len(port.shape) == 2]
     if len(flat) != 1:
         raise ModelError(
             f"{graph.path} has the outputs {', '.join(map(str, graph.outputs))}. Expected one of two dimensions, or "
-            f"one of the names {', '.join(EMBEDDINGS)}."
+            f"one of the names {', '.join([f'{side}_embeds', *EMBEDDINGS])}."
         )
     return flat[0]

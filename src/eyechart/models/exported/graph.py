@@ -22,6 +22,7 @@ QUANTISED = {  # operators that only a quantised graph has, the most telling one
     "FakeQuantize": "int8",
 }
 CPU_FLAGS = Path("/proc/cpuinfo")
+NOTHING: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True)
@@ -87,19 +88,28 @@ class Graph(ABC):
     def run(self, feeds: Mapping[str, Any], output: str) -> Any:
         """Return one output. Raises MemoryError or RuntimeError."""
 
-    def run_rows(self, port: Port, rows: Any, output: str) -> Floats:
-        """Return the output for all rows of one input; a batch that the file fixes is filled with its last row."""
-        fixed = port.shape[0]
+    def run_rows(self, port: Port, rows: Any, output: str, beside: Mapping[str, Any] = NOTHING) -> Floats:
+        """Return the output for all rows of one input; a batch that the file fixes is filled with its last row.
+
+        `beside` are the rows of further inputs, as many.
+        """
+        fixed, feeds = port.shape[0], {port.name: rows, **beside}
         if fixed is None:
-            values = np.asarray(self.run({port.name: rows}, output), np.float32)
+            values = np.asarray(self.run(feeds, output), np.float32)
             if len(values) != len(rows):
                 raise ModelError(
                     f"{self.path} returns {len(values)} rows of {output} for {len(rows)} of {port.name}. Expected one "
                     "for each: export it with a free first dimension of the output, too."
                 )
             return values
-        filled = np.concatenate([rows, np.repeat(rows[-1:], -len(rows) % fixed, axis=0)])
-        parts = [self.run({port.name: filled[start : start + fixed]}, output) for start in range(0, len(filled), fixed)]
+        filled = {
+            name: np.concatenate([part, np.repeat(part[-1:], -len(part) % fixed, axis=0)])
+            for name, part in feeds.items()
+        }
+        starts = range(0, len(filled[port.name]), fixed)
+        parts = [
+            self.run({name: part[start : start + fixed] for name, part in filled.items()}, output) for start in starts
+        ]
         return np.asarray(np.concatenate(parts)[: len(rows)], np.float32)
 
     def image_port(self) -> Port:
