@@ -17,7 +17,8 @@ body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem; color: #1a1a1a; backg
 h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
 .wide { overflow-x: auto; } svg { max-width: 100%; height: auto; }
 table { border-collapse: collapse; } th, td { padding: .25rem .6rem; border-bottom: 1px solid #ccc; text-align: left; }
-th { vertical-align: bottom; } td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+th { vertical-align: bottom; } td.equal, td.kept, td.worse, td.not { white-space: nowrap; }
+td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 td.equal, td.kept { background: #e3f4e3; } td.worse { background: #fbe0e0; } td.not { background: #f0f0f0; }
 """
 SAMPLE_COLUMNS = ("sample", "label", "before", "after", "outcome")
