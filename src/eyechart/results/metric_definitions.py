@@ -124,7 +124,7 @@ def main_metrics() -> tuple[str, ...]:
     """Return the names of the metrics that are the one number of a case in lists and charts.
 
     >>> main_metrics()
-    ('acc1', 'mc_acc', 'repeated_acc')
+    ('acc1', 'mc_acc', 'repeated_acc', 'question_acc')
     """
     return tuple(name for name, definition in metric_definitions().items() if definition.is_main)
 
