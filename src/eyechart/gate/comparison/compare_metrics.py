@@ -219,7 +219,6 @@ def remarks(before: Evidence, after: Evidence, sides: tuple[str, str] = SIDES) -
 
 
 def _changed_settings(before: Evidence, after: Evidence, sides: tuple[str, str] = SIDES) -> list[str]:
-    """Return the other weights, prompts, libraries and machine."""
     settings = [
         {"weights": evidence.weights_sha256, **evidence.variant, **evidence.environment} for evidence in (before, after)
     ]

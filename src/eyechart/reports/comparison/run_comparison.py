@@ -39,7 +39,10 @@ NOTES = (
     "p: two-sided, then adjusted for all primary metrics or for all other metrics.",
 )
 SLICE_NOTE = "Slices are the samples with one value of a variable, such as class=dog:"
-SLICE_RULE = "Adjusted p: false discovery rate over all slices of all cases (Benjamini and Hochberg)."
+SLICE_RULE = (
+    "p: whether the slice changed more than the rest. Adjusted p: false discovery rate over all slices of all cases "
+    "(Benjamini and Hochberg); correlated attributes of images are one test."
+)
 
 
 @dataclass(frozen=True)
