@@ -191,3 +191,10 @@ def test_a_sentence_is_the_nearest_of_the_given_answers(shop: Shop, ask: Any, ta
     assert run.samples.correct.tolist() == [1, 1, 0, 0]
     assert len(record_of(run)["variant"]["text_encoder_weights"]) == 8
     assert ask(model, folder).samples.correct.tolist() == [1, 0, 0, 0]
+
+
+def test_an_option_is_asked_as_it_is_written(shop: Shop, ask: Any, talker: Any) -> None:
+    model = talker(lambda numbers, text: "B")
+    run = ask(model, shop([{**ROW, "A": "red; or pink"}]))
+    assert "A) red; or pink\nB) blue" in model.asked[0][1]
+    assert run.samples.options.tolist() == ["red, or pink;blue;grey"]

@@ -1,6 +1,6 @@
 """The answers to the questions of a table, and what a record stores of them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from string import ascii_uppercase
@@ -160,11 +160,10 @@ def _target(question: Question, kind: str) -> str:
     return "; ".join(dict.fromkeys(question.answers))
 
 
-def listed_options(options: str) -> str:
-    """Return the options of the sample table as the prompt lists them.
+def listed_options(texts: Sequence[str]) -> str:
+    """Return options as the prompt lists them.
 
-    >>> listed_options("red;blue")
+    >>> listed_options(["red", "blue"])
     'A) red\\nB) blue'
     """
-    texts = options.split(";") if options else []
     return "\n".join(f"{letter}) {text}" for letter, text in zip(ascii_uppercase, texts, strict=False))

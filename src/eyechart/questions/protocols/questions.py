@@ -81,7 +81,7 @@ def build_request(context: Context, question: Question, kind: str, prompt: Promp
     """Return the request for an answer: the images, then the text, or the images where the text names them."""
     values = {
         "question": question.text,
-        "options": listed_options(";".join(option.replace(";", ",") for option in question.options)),
+        "options": listed_options(question.options),
         "hint": f"{question.hint}\n" if question.hint else "",
     }
     text = prompt.fill(**{slot: values[slot] for slot in prompt.slots})
@@ -183,7 +183,11 @@ def _shown_question(row: Line) -> str:
 def _shown_slots(row: Line) -> Asked:
     """Return the prompt of a row of the sample table, and what its slots hold."""
     hint = f"{row['hint']}\n" if row["hint"] else ""
-    slots = {"question": row["question"], "options": listed_options(row["options"]), "hint": hint}
+    slots = {
+        "question": row["question"],
+        "options": listed_options([*filter(None, row["options"].split(";"))]),
+        "hint": hint,
+    }
     return PROMPTS[row["kind"]], slots
 
 
