@@ -160,8 +160,7 @@ class MetricComparison:
     def loss_limit(self, alpha: float) -> float:
         """Return the upper confidence limit of the loss, one-sided at 1 - alpha; NaN if nothing is known of it.
 
-        It is Tango's score limit for a proportion. For another metric the 95 % interval is scaled to the level. The
-        loss of an equal model with unchanged answers is 0.
+        It is Tango's limit for a proportion, else the scaled 95 % interval; 0 for an equal model with equal answers.
         """
         if self.is_equal and self.delta == 0 and not self.n_lost and not self.gained:
             return 0.0
