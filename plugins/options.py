@@ -127,6 +127,8 @@ ADVANCED = (
            "same class", "equivalent", choices=("equivalent", "strict")),
     Option("positive", "the class that is positive on splits of two classes, such as defect: models with scores then "
            "have sensitivity, specificity and average precision", "", "CLASS"),
+    Option("cluster", "the column of slices.csv whose images are not independent, such as patient or device: intervals "
+           "and tests of image classification then count its values, not images", "", "COLUMN"),
 )  # fmt: skip
 OPTIONS = EVERYDAY + ADVANCED
 GROUPS = {

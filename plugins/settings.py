@@ -222,6 +222,7 @@ def get_settings(config: pytest.Config) -> Settings:
             equivalences=get_option(config, "equivalences"),
             categories=get_option(config, "categories"),
             positive=get_option(config, "positive"),
+            cluster=get_option(config, "cluster"),
             options=_read_protocol_options(config),
             by_protocol=read_suite_options(config),
         )

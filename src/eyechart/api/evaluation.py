@@ -173,6 +173,7 @@ def _session_settings(chosen: RunSettings, limit: Limit, seed: int) -> Settings:
         devices=0 if devices == "auto" else devices,
         ray=chosen["ray"],
         positive=chosen["positive"],
+        cluster=chosen["cluster"],
         blank=chosen["blank"] and parse_blank(chosen["blank"]),
         slices=chosen["slices"],
         templates=chosen["templates"],

@@ -28,6 +28,7 @@ class RunSettings(TypedDict, total=False):
         blank: The name of a blank that models see instead of every image, as for `--eye-blank`.
         positive: The class that is positive on splits of two classes, as for `--eye-positive`.
         slices: "attributes" to slice by attributes of the images as well, as for `--eye-slices`.
+        cluster: The column of slices.csv whose values are clusters of images, as for `--eye-cluster`.
         progress: Whether a bar is shown.
     """
 
@@ -45,6 +46,7 @@ class RunSettings(TypedDict, total=False):
     blank: str
     positive: str
     slices: Literal["", "attributes"]
+    cluster: str
     progress: bool
 
 
@@ -63,6 +65,7 @@ DEFAULTS: RunSettings = {
     "blank": "",
     "positive": "",
     "slices": "",
+    "cluster": "",
     "progress": True,
 }
 

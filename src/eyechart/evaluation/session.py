@@ -285,6 +285,7 @@ class Session:
             templates=settings.templates,
             label_policy=make_label_policy(settings, dataset),
             positive=settings.positive,
+            cluster=settings.cluster,
             duplicate_names=settings.names in PUBLISHED_WITH_DUPLICATES,
         )
 

@@ -43,6 +43,7 @@ class Settings:
     equivalences: str = "12"
     categories: str = "equivalent"
     positive: str = ""
+    cluster: str = ""
     options: Mapping[str, RequestedValues] = field(default_factory=dict)
     sequential: bool = False
     answer_command: str = ""

@@ -4,6 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+from numpy.typing import NDArray
+
 from eyechart.data.dataset.dataset import Dataset, LabelSet
 from eyechart.data.labels.class_names import check_class_count, check_unique
 from eyechart.data.labels.equivalences import LabelPolicy
@@ -55,6 +58,7 @@ class Context:
     `templates` names templates that replace those of the model (zero-shot) or of the protocol (species).
     `label_sets` cover the selected images, `dataset.label_sets` the whole split. `label_policy`
     says how labels are compared, and `positive` names the positive class of splits of two classes, "" for none.
+    `cluster` names the column of slices.csv whose values are the clusters of images, such as patients.
     `describe_models` stores the descriptions of the models, and returns the identity
     of the one that answered, which may have been on another device; its argument is whether models answered in this
     case. `extra_variant` collects further settings for the record, such as the weights of a text encoder, and `prompts`
@@ -77,6 +81,7 @@ class Context:
     templates: str | None = None
     label_policy: LabelPolicy = field(default_factory=LabelPolicy)
     positive: str = ""
+    cluster: str = ""
     duplicate_names: bool = False
     extra_variant: dict[str, str] = field(default_factory=dict)
     prompts: dict[str, Prompt] = field(default_factory=dict)
@@ -120,6 +125,26 @@ class Context:
                 f"{' and '.join(names)}. Name one of them."
             )
         return names.index(self.positive)
+
+    @cached_property
+    def clusters(self) -> NDArray[np.int64] | None:
+        """The cluster of each image (n,), None without a column; an image without a value is a cluster of its own.
+
+        Raises SpecError for a column that the split does not have.
+        """
+        if not self.cluster:
+            return None
+        dataset = self.dataset
+        columns = {variable.name: variable for variable in dataset.slices}
+        if self.cluster not in columns:
+            found = f"its columns are {', '.join(columns)}" if columns else "the split has no such file"
+            raise SpecError(
+                f"--eye-cluster is '{self.cluster}', and slices.csv of {dataset.benchmark}/{dataset.split} has no such "
+                f"column: {found}. Add the column, or choose other splits with -k."
+            )
+        column = columns[self.cluster].select(dataset.selected)
+        alone = len(column.values) + np.arange(len(column.codes))
+        return np.where(column.codes >= 0, column.codes, alone).astype(np.int64)
 
     @property
     def encoder(self) -> Encoder:

@@ -13,6 +13,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 import eyechart
 from eyechart.classification.answers.class_predictions import ClassPredictions, Targets
 from eyechart.classification.metrics.binary_estimates import binary_scores
+from eyechart.classification.metrics.class_estimates import confidence, mean_per_class_recall, proper_scores, top1
 from eyechart.data.dataset.dataset import Row, build_original_labels
 from eyechart.errors import SpecError
 from eyechart.gate.comparison.compare_metrics import compare_metrics
@@ -103,6 +104,29 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_images_of_one_patient_count_together_in_every_number(make: Any) -> None:
+    clusters = np.arange(30) // 3
+    plain, other = of_scores(FIRST), of_scores(SECOND)
+    clustered = [
+        replace(one, targets=replace(one.targets, clusters=clusters, positive=1), calibrated=True)
+        for one in (plain, other)
+    ]
+    metrics = (binary_scores, top1, mean_per_class_recall, confidence, proper_scores)
+    found = {one.name: one for metric in metrics for one in metric(clustered[0])}
+    assert len(found) == 13
+    assert {one.metric.n_clusters for name, one in found.items() if name != "specificity"} == {10}
+    difference = FIRST[:, 1] - FIRST[:, 0]
+    assert found["auroc"].interval == pytest.approx(delong_interval(difference, LABELS, clusters))
+    assert found["auroc"].method == "clustered delong"
+    before, after = (
+        make([each for metric in metrics for each in metric(one)], samples=30, groups=clusters) for one in clustered
+    )
+    tests = {each.metric.name: each for each in compare_metrics(before, after)}
+    expected = delong_test(difference, SECOND[:, 1] - SECOND[:, 0], LABELS, clusters)
+    assert tests["auroc"].p == pytest.approx(expected.p, abs=1e-12)
+    assert (tests["acc1"].method, tests["acc1"].n_clusters) == ("exact sign flips of clusters", 10)
+
+
 def test_the_record_names_the_positive_class_and_another_name_is_refused(parts: Path, tmp_path: Path) -> None:
     folders = {"out": tmp_path / "runs", "store": tmp_path / "store"}
     evaluate = partial(eyechart.evaluate, "open_clip[toybox-clip]", parts, protocol="zero_shot", **folders)
@@ -111,3 +135,16 @@ def test_the_record_names_the_positive_class_and_another_name_is_refused(parts: 
     run = evaluate(positive="defect")
     assert {"auroc", "sensitivity", "specificity_at_95_sensitivity"} <= {*run.metrics["metric"]}
     assert {*run.metrics["option_positive"]} == {"defect"}
+
+
+def test_a_column_of_slices_is_the_cluster_and_a_split_without_it_is_refused(parts: Path, tmp_path: Path) -> None:
+    folders = {"out": tmp_path / "runs", "store": tmp_path / "store"}
+    evaluate = partial(eyechart.evaluate, "open_clip[toybox-clip]", parts, protocol="zero_shot", **folders)
+    with pytest.raises(SpecError, match=r"cluster is 'patient', and slices.csv of parts/test has no such column: the"):
+        evaluate(cluster="patient")
+    keys = [f"{kind}/{number}.png,{kind}{number // 2}" for kind in ("good", "defect") for number in range(3)]
+    (parts / "slices.csv").write_text("\n".join(["key,patient", *keys]), encoding="utf-8")
+    run = evaluate(cluster="patient")
+    whole = run.metrics[run.metrics["subset"].isin(("all", "asked"))].set_index("metric")
+    assert whole["n_clusters"][["acc1", "auroc", "answered"]].tolist() == [4, 4, 4]
+    assert {*run.metrics["option_cluster"].dropna()} == {"patient"}

@@ -44,7 +44,8 @@ class Targets:
     """What predictions are compared with: label sets, the original label of each image (n,), and the policy.
 
     `names` are the class names of the case, () if the classes have none. `positive` is the class of a split of two
-    classes that sensitivity is about, None if none is named.
+    classes that sensitivity is about, None if none is named. `clusters` (n,) are those of the images, such as patients,
+    by a column of slices.csv, None where every image is its own.
     """
 
     label_sets: tuple[LabelSet, ...] = ()
@@ -54,6 +55,8 @@ class Targets:
     seed: int = 0
     names: tuple[str, ...] = ()
     positive: int | None = None
+    clusters: Ints | None = None
+    cluster_column: str = ""
 
     @classmethod
     def from_context(cls, context: Context) -> "Targets":
@@ -69,6 +72,8 @@ class Targets:
             context.runner.seed,
             names,
             context.positive_class,
+            context.clusters,
+            context.cluster,
         )
 
     @cached_property
@@ -87,7 +92,12 @@ class Targets:
         empty = ", ".join(f"{labels.name}={labels.empty}" for labels in self.label_sets)
         strict = "strict" if self.policy.strict_categories else "equivalent"
         positive = {} if self.positive is None else {"positive": self.class_text(self.positive)}
-        return {"equivalences": self.policy.source, "categories": strict, "empty": empty, **positive}
+        cluster = {"cluster": self.cluster_column} if self.cluster_column else {}
+        return {"equivalences": self.policy.source, "categories": strict, "empty": empty, **positive, **cluster}
+
+    def count_clusters(self, counted: Bools) -> int:
+        """Return the number of clusters with an image of a mask (n,)."""
+        return int(counted.sum()) if self.clusters is None else len(np.unique(self.clusters[counted]))
 
 
 class Classification(Predictions):
@@ -111,6 +121,10 @@ class Classification(Predictions):
             tuple(ScoredLabels.score(predictions, labels, self.targets) for predictions in self.epochs)
             for labels in self.targets.label_sets
         )
+
+    def clusters(self) -> Ints | None:
+        """Return the cluster of each image (n,), None where every image is its own."""
+        return self.targets.clusters
 
     def label_hashes(self) -> dict[str, str]:
         """Return the sha256 of each label set."""

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from eyechart.classification.answers.class_predictions import ClassPredictions, Float64s
+from eyechart.classification.answers.class_predictions import ClassPredictions, Float64s, Targets
 from eyechart.results.estimates import Estimate, Separation
 from eyechart.results.evidence import RESAMPLES
 from eyechart.statistics.auroc import auroc, delong_interval
@@ -27,6 +27,7 @@ def binary_scores(predictions: ClassPredictions) -> Iterator[Estimate]:
         return
     chosen = predictions.targets.positive
     positive_class = 1 if chosen is None else chosen
+    clusters = predictions.targets.clusters
     columns = predictions.scores.astype(np.float64)
     scores = np.where(predictions.answered, columns[:, positive_class] - columns[:, 1 - positive_class], np.nan)
     for (scored,) in predictions.scores_by_labels:
@@ -41,23 +42,26 @@ def binary_scores(predictions: ClassPredictions) -> Iterator[Estimate]:
             title=scored.labels.name,
             value=auroc(separation.scores, separation.positive),
             n=int(known.sum()),
-            interval=delong_interval(separation.scores, separation.positive),
-            method="delong",
+            n_clusters=predictions.targets.count_clusters(known),
+            interval=delong_interval(separation.scores, separation.positive, clusters),
+            method="delong" if clusters is None else "clustered delong",
             separation=separation,
         )
         if chosen is not None:
             outcomes = np.where(known, scored.correct, np.nan)
             for name, kind in (("sensitivity", 1), ("specificity", 0)):
                 of_kind = np.where(separation.positive == kind, outcomes, np.nan)
-                yield Estimate.proportion(name, of_kind, labels=scored.labels.name)
-            yield from _resampled_estimates(scored.labels.name, separation, predictions.targets.seed)
+                yield Estimate.proportion(name, of_kind, clusters, labels=scored.labels.name)
+            yield from _resampled_estimates(scored.labels.name, separation, predictions.targets)
 
 
-def _resampled_estimates(labels: str, separation: Separation, seed: int) -> Iterator[Estimate]:
+def _resampled_estimates(labels: str, separation: Separation, targets: Targets) -> Iterator[Estimate]:
     """Yield average precision and the operating points, whose intervals are from resampled images."""
     scores, positive = separation.scores, separation.positive
-    estimate = partial(Estimate, labels=labels, n=int((~np.isnan(positive)).sum()), method="bootstrap")
-    samples = bootstrap_counts(len(scores), RESAMPLES, seed)
+    known = ~np.isnan(positive)
+    n, n_clusters = int(known.sum()), targets.count_clusters(known)
+    estimate = partial(Estimate, labels=labels, n=n, n_clusters=n_clusters, method="bootstrap")
+    samples = bootstrap_counts(len(scores), RESAMPLES, targets.seed, clusters=targets.clusters)
     relevant = (positive == 1)[:, None]
 
     def precisions() -> Float64s:
@@ -76,6 +80,6 @@ def _resampled_estimates(labels: str, separation: Separation, seed: int) -> Iter
         yield estimate(
             name=name,
             value=measure.value,
-            interval=measure.interval(RESAMPLES, seed),
+            interval=measure.interval(RESAMPLES, targets.seed, clusters=targets.clusters),
             bootstrap=partial(measure.resample, samples),
         )

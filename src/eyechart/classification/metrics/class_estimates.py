@@ -18,6 +18,7 @@ from eyechart.classification.answers.class_predictions import (
     Float64s,
     Ints,
     ScoredLabels,
+    Targets,
 )
 from eyechart.classification.answers.out_of_prompt import KINDS_OUT_OF_PROMPT
 from eyechart.data.dataset.dataset import LabelSet
@@ -38,9 +39,9 @@ from eyechart.statistics.calibration import (
     calibration_error_interval,
 )
 from eyechart.statistics.categories import SINGLE_LABEL
-from eyechart.statistics.clusters import effective_sample_size
+from eyechart.statistics.clusters import clustered_stratified_interval, clustered_t_interval, effective_sample_size
 from eyechart.statistics.equivalence import expand_labels
-from eyechart.statistics.intervals import Interval, effective_wilson, stratified_interval, t_interval
+from eyechart.statistics.intervals import Interval, effective_wilson, t_interval
 from eyechart.statistics.proper_scores import log_scores
 from eyechart.statistics.recall import mean_per_class_recall as mean_recall
 from eyechart.statistics.recall import mean_per_class_recall_bootstrap
@@ -60,11 +61,12 @@ class _ConfidenceBootstrap:
     confidences: Float64s
     correct: Float64s
     seed: int
+    clusters: Ints | None = None
 
     @property
     def samples(self) -> BootstrapSamples:
         """How often each image is taken, resample by resample."""
-        return bootstrap_counts(len(self.correct), RESAMPLES, self.seed)
+        return bootstrap_counts(len(self.correct), RESAMPLES, self.seed, clusters=self.clusters)
 
     @cached_property
     def calibration_error(self) -> Float64s:
@@ -83,7 +85,7 @@ class _ConfidenceBootstrap:
 
 
 def _confidence_bootstraps(
-    confidences: Float64s, outcomes: Sequence[Float64s], seed: int
+    confidences: Float64s, outcomes: Sequence[Float64s], seed: int, clusters: Ints | None = None
 ) -> list[tuple[_ConfidenceBootstrap, int]]:
     """Return for each outcome (n,) the bootstrap samples that have it, and its column there.
 
@@ -94,7 +96,9 @@ def _confidence_bootstraps(
     masks = [np.isnan(outcome).tobytes() for outcome in outcomes]
     alike = {mask: [index for index, other in enumerate(masks) if other == mask] for mask in masks}
     shared = {
-        mask: _ConfidenceBootstrap(confidences, np.stack([outcomes[index] for index in indices], axis=1), seed)
+        mask: _ConfidenceBootstrap(
+            confidences, np.stack([outcomes[index] for index in indices], axis=1), seed, clusters
+        )
         for mask, indices in alike.items()
     }
     return [(shared[mask], alike[mask].index(index)) for index, mask in enumerate(masks)]
@@ -144,7 +148,8 @@ def mean_per_class_recall(predictions: Classification) -> Iterator[Estimate]:
                 correct,
                 scored_epochs[0].single_labels,
                 classes,
-                bootstrap_counts(len(correct), RESAMPLES, seed),
+                bootstrap_counts(len(correct), RESAMPLES, seed, clusters=predictions.targets.clusters),
+                predictions.targets.clusters,
             )
 
 
@@ -157,10 +162,10 @@ def mean_average_precision(predictions: ClassPredictions) -> Iterator[Estimate]:
     for labels in () if any(labels.original for labels in label_sets) else label_sets:
         if labels.name == MULTILABEL and predictions.scores.shape[1]:
             scores = np.where(predictions.answered[:, None], predictions.scores, np.nan)
-            yield _average_precision_estimate(labels, scores, predictions.targets.seed)
+            yield _average_precision_estimate(labels, scores, predictions.targets)
 
 
-def _average_precision_estimate(labels: LabelSet, scores: Floats, seed: int) -> Estimate:
+def _average_precision_estimate(labels: LabelSet, scores: Floats, targets: Targets) -> Estimate:
     """Return the mean average precision of scores (n, classes), with the bootstrap interval over images."""
     rows, indices = np.nonzero(labels.labels >= 0)
     relevant = np.zeros(scores.shape, bool)
@@ -169,14 +174,16 @@ def _average_precision_estimate(labels: LabelSet, scores: Floats, seed: int) -> 
 
     @cache  # for the interval and the evidence
     def bootstrap() -> Float64s:
-        samples = bootstrap_counts(len(scores), RESAMPLES, seed)
+        samples = bootstrap_counts(len(scores), RESAMPLES, targets.seed, clusters=targets.clusters)
         return mean_average_precision_bootstrap(scores, relevant, samples)
 
+    known = np.asarray(~np.isnan(scores).all(axis=1), np.bool_)
     return Estimate(
         name="mean_average_precision",
         labels=labels.name,
         value=mean_precision(scores, relevant),
-        n=int((~np.isnan(scores).all(axis=1)).sum()),
+        n=int(known.sum()),
+        n_clusters=targets.count_clusters(known),
         interval=percentile_interval(bootstrap()),
         method="bootstrap",
         bootstrap=bootstrap,
@@ -204,7 +211,8 @@ def confidence(predictions: ClassPredictions) -> Iterator[Estimate]:
     if confidences is None:
         return
     by_labels = [scored_epochs[0] for scored_epochs in predictions.scores_by_labels]
-    resampled = _confidence_bootstraps(confidences, [scored.correct for scored in by_labels], predictions.targets.seed)
+    seed, clusters = predictions.targets.seed, predictions.targets.clusters
+    resampled = _confidence_bootstraps(confidences, [scored.correct for scored in by_labels], seed, clusters)
     for scored, (bootstrap, column) in zip(by_labels, resampled, strict=True):
         yield from _confidence_estimates(scored.labels.name, bootstrap, column)
 
@@ -221,7 +229,7 @@ def proper_scores(predictions: ClassPredictions) -> Iterator[Estimate]:
         labels = np.where(scored.labels.annotated[:, None], scored.admissible, -1)
         scores = log_scores(logits, labels, predictions.softmax_sums)
         counted = np.where(predictions.answered & ~np.isnan(scored.correct), scores, np.nan)
-        yield from score_estimates(scored.labels.name, counted)
+        yield from score_estimates(scored.labels.name, counted, predictions.targets.clusters)
 
 
 def answer_log_probability(predictions: Classification) -> Iterator[Estimate]:
@@ -232,13 +240,16 @@ def answer_log_probability(predictions: Classification) -> Iterator[Estimate]:
     texts = predictions.epochs[0].texts
     if texts is None or texts.log_probabilities is None:
         return
-    known = texts.log_probabilities[~np.isnan(texts.log_probabilities)]
+    counted = ~np.isnan(texts.log_probabilities)
+    known, clusters = texts.log_probabilities[counted], predictions.targets.clusters
+    plain = t_interval(known) if len(known) > 1 else None
     yield Estimate(
         name="answer_log_prob",
         value=float(known.mean()) if len(known) else None,
         n=len(known),
-        interval=t_interval(known) if len(known) > 1 else None,
-        method="student",
+        n_clusters=predictions.targets.count_clusters(counted),
+        interval=plain if clusters is None else clustered_t_interval(known, clusters[counted]),
+        method="student" if clusters is None else "clustered student",
     )
 
 
@@ -252,7 +263,7 @@ def label_agreement(predictions: Classification) -> Iterator[Estimate]:
         for other in others:
             names = f"{first.labels.name}∩{other.labels.name}"
             both = correct_under_both(first.correct, other.correct)
-            yield Estimate.proportion("intersection", both, labels=names)
+            yield Estimate.proportion("intersection", both, predictions.targets.clusters, labels=names)
 
 
 def _labelled_subset(scored_epochs: Sequence[ScoredLabels]) -> tuple[str, ...]:
@@ -293,11 +304,16 @@ def _epoch_estimates(
             for values, scored in zip(outcomes, scored_epochs, strict=True)
         ]
         labels = scored_epochs[0].labels.name
-        estimates = [Estimate.proportion(name, part, compared=compared, labels=labels, subset=subset) for part in parts]
-        yield mean_over_epochs(estimates, np.stack(parts, axis=1), predictions.targets.seed)
+        seed, clusters = predictions.targets.seed, predictions.targets.clusters
+        estimates = [
+            Estimate.proportion(name, part, clusters, compared=compared, labels=labels, subset=subset) for part in parts
+        ]
+        yield mean_over_epochs(estimates, np.stack(parts, axis=1), seed, clusters)
 
 
-def mean_over_epochs(estimates: Sequence[Estimate], outcomes: Float64s, seed: int) -> Estimate:
+def mean_over_epochs(
+    estimates: Sequence[Estimate], outcomes: Float64s, seed: int, clusters: Ints | None = None
+) -> Estimate:
     """Return the mean over R epochs of outcomes (n, R), with its interval over images.
 
     The epochs of an image are one cluster, since they are not independent samples of images. `epochs_interval` is
@@ -312,42 +328,52 @@ def mean_over_epochs(estimates: Sequence[Estimate], outcomes: Float64s, seed: in
         first,
         value=value,
         n=min(estimate.n for estimate in estimates),  # an error in one epoch excludes the image
-        interval=_clustered_interval(value, outcomes),
+        interval=_clustered_interval(value, outcomes, clusters),
         method="clustered wilson",
         correct=None,
-        bootstrap=None if first.correct is None else partial(_bootstrap_epoch_means, outcomes, seed),
+        bootstrap=None if first.correct is None else partial(_bootstrap_epoch_means, outcomes, seed, clusters),
         epochs_interval=t_interval(values) if len(values) > 1 else None,
     )
 
 
-def _bootstrap_epoch_means(outcomes: Float64s, seed: int) -> Float64s:
+def _bootstrap_epoch_means(outcomes: Float64s, seed: int, clusters: Ints | None) -> Float64s:
     """Return the mean over epochs of the shares (RESAMPLES,) of resamples of images, of outcomes (n, R)."""
     counted = ~np.isnan(outcomes)
-    shares: Float64s = unit_bootstrap_shares(np.where(counted, outcomes, 0), counted, RESAMPLES, seed)
+    shares: Float64s = unit_bootstrap_shares(
+        np.where(counted, outcomes, 0), counted, RESAMPLES, seed, clusters=clusters
+    )
     return np.asarray(shares.mean(axis=1))
 
 
-def _clustered_interval(value: float, outcomes: Float64s) -> Interval | None:
+def _clustered_interval(value: float, outcomes: Float64s, clusters: Ints | None) -> Interval | None:
     """Return Wilson's interval of a mean of outcomes (n, R) of n images, with their effective sample size."""
     if np.isnan(outcomes).all():
         return None
-    images = np.repeat(np.arange(len(outcomes)), outcomes.shape[1])
+    units = np.arange(len(outcomes)) if clusters is None else clusters
+    images = np.repeat(units, outcomes.shape[1])
     return effective_wilson(value, effective_sample_size(outcomes.ravel(), images))
 
 
 def _recall_estimate(
-    labels: str, correct: Float64s, of_class: Ints, classes: int, samples: BootstrapSamples
+    labels: str,
+    correct: Float64s,
+    of_class: Ints,
+    classes: int,
+    samples: BootstrapSamples,
+    clusters: Ints | None,
 ) -> Estimate:
     """Return mean per-class recall, of outcomes (n,) and classes (n,), -1 for an image that does not count."""
     kept = (of_class >= 0) & ~np.isnan(correct)
     n = int(kept.sum())
+    units = np.arange(len(correct)) if clusters is None else clusters
     return Estimate(
         name="mean_per_class_recall",
         labels=labels,
         subset=SINGLE_LABEL,
         value=mean_recall(correct[kept], of_class[kept], classes) if n else None,
         n=n,
-        interval=stratified_interval(correct[kept], of_class[kept]) if n else None,
+        n_clusters=None if clusters is None else len(np.unique(clusters[kept])),
+        interval=clustered_stratified_interval(correct[kept], of_class[kept], units[kept]) if n else None,
         method="stratified",
         bootstrap=lambda: mean_per_class_recall_bootstrap(correct, of_class, classes, samples),
     )
@@ -366,7 +392,9 @@ def _out_of_prompt_estimates(
     first, labels = scored_epochs[0], scored_epochs[0].labels.name
     if texts[0].is_mapped:
         right = _mask_outcomes(np.where(kinds != "", first.correct, np.nan), first.categories[subset])
-        yield Estimate.proportion("oop_mapped", right, compared=False, labels=labels, subset=subset)
+        yield Estimate.proportion(
+            "oop_mapped", right, predictions.targets.clusters, compared=False, labels=labels, subset=subset
+        )
         return
     out = [
         _mask_outcomes(np.array([kind != "" for kind in epoch.texts.out_of_prompt or ()], np.float64), epoch.answered)
@@ -378,15 +406,18 @@ def _out_of_prompt_estimates(
         if name := predictions.name_of(f"oop_{kind.lower()}"):
             chosen = (kinds != "") & first.categories[subset] & predictions.epochs[0].answered
             of_kind = (kinds[chosen] == kind).astype(np.float64)
-            yield Estimate.proportion(name, of_kind, compared=False, labels=labels, subset=subset)
+            units = None if predictions.targets.clusters is None else predictions.targets.clusters[chosen]
+            yield Estimate.proportion(name, of_kind, units, compared=False, labels=labels, subset=subset)
 
 
 def _confidence_estimates(labels: str, resampled: _ConfidenceBootstrap, column: int) -> list[Estimate]:
     """Return `ece`, `brier` and `accuracy_coverage_auc` of confidences and one column of outcomes."""
     confidences, correct = resampled.confidences, resampled.correct[:, column]
-    n = int((~np.isnan(confidences) & ~np.isnan(correct)).sum())
-    estimate = partial(Estimate, labels=labels, n=n)
-    return [
+    known = ~np.isnan(confidences) & ~np.isnan(correct)
+    n = int(known.sum())
+    n_clusters = None if resampled.clusters is None else len(np.unique(resampled.clusters[known]))
+    estimate = partial(Estimate, labels=labels, n=n, n_clusters=n_clusters)
+    found = [
         estimate(
             name="ece",
             value=calibration_error(confidences, correct) if n else None,
@@ -408,4 +439,11 @@ def _confidence_estimates(labels: str, resampled: _ConfidenceBootstrap, column: 
             method="effective wilson",
             bootstrap=lambda: resampled.area[:, column],
         ),
+    ]
+    if resampled.clusters is None:
+        return found
+    return [
+        replace(one, interval=percentile_interval(one.bootstrap()), method="bootstrap")
+        for one in found
+        if one.bootstrap is not None
     ]
