@@ -61,8 +61,10 @@ def parse_floor(text: str) -> _Floor:
 
     >>> parse_floor("imagenet/zero_shot:acc1>=0.62").value
     0.62
+    >>> parse_floor("pets/knn: acc1[original, brightness=up to 0.3] >= 0.62").subset
+    'brightness=up to 0.3'
     """
-    match = FORM.fullmatch(text.replace(" ", ""))
+    match = FORM.fullmatch(re.sub(r" (?![^\[]*\])", "", text))  # a slice, such as `brightness=up to 0.3`, keeps its own
     try:
         value = float(match["value"]) if match else None
     except ValueError:
@@ -74,7 +76,7 @@ def parse_floor(text: str) -> _Floor:
             "METRIC[LABELS,SUBSET] for one subset."
         )
     benchmark, *split, protocol = normalize("NFC", match["where"]).split("/")
-    labels, subset = match["labels"] or "", match["subset"] or ""
+    labels, subset = ((match[name] or "").strip() for name in ("labels", "subset"))
     is_maximum = match["sign"] == "<="
     return _Floor(text, benchmark, "".join(split), protocol, match["name"], labels, subset, is_maximum, value)
 
