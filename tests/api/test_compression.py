@@ -399,6 +399,8 @@ def test_a_variant_is_dominated_only_beyond_both_intervals(measured: eyechart.Co
     assert "bad is dominated: original is no larger and more accurate, beyond both intervals." in text
     assert "bad is dominated: original is faster and more accurate, beyond both intervals." in text
     assert "fast is dominated" not in text
+    (slices,) = (line for line in text.splitlines() if "slices that lost significantly" in line)
+    assert slices.startswith("- bad: slices that lost significantly: class=red lost ")
     assert "far is dominated" not in text  # it may be slower than `fast`, and is not surely less accurate
 
 
