@@ -65,7 +65,7 @@ class _Subject:
 class _SelectedData:
     """The split that is evaluated, its data set unless it is found by the name, and the data root of a folder.
 
-    `family` is that of the split (`SplitRef.family`).
+    `family` is the split's (`SplitRef.family`).
     """
 
     split: tuple[str, str]

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     "--verdicts",
     metavar="FILE",
     type=PATH,
-    help="Write the verdicts to this JSON file, as --eye-verdicts; its exit status is that of --check.",
+    help="Write the verdicts to this JSON file, as --eye-verdicts; it has the exit status of --check.",
 )
 @format_option
 def compare(

@@ -18,7 +18,7 @@ FOLDER = "slices"  # beside the evidence of a run
 class _StoredVariable(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A variable of samples: its name, its values, and the packed int32 index of each sample's value, -1 for none.
 
-    `group` is that of an attribute.
+    `group` is an attribute's.
     """
 
     name: str

@@ -31,7 +31,7 @@ def quantile_bins(values: ArrayLike, bins: int = 4, least: int = 30) -> tuple[In
     Raises:
         ValueError: If the values are no vector, or there are too few bins.
 
-    Source: own definition; the quantiles are those of R. J. Hyndman and Y. Fan, The American Statistician 50 (1996)
+    Source: own definition; the quantiles follow R. J. Hyndman and Y. Fan, The American Statistician 50 (1996)
     361-365, type 7.
 
     >>> quantile_bins([1, 2, 2, 3, 9, 9, 9, 9], least=4)

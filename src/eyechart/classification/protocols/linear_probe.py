@@ -171,8 +171,8 @@ def _check_labels(labels: Ints, support: Dataset, dataset: Dataset) -> None:
 
 
 @dataclass(frozen=True)
-class FittedProbe:
-    """A logistic regression; `source` says how C was chosen, and `classes` are those of the support."""
+class _FittedProbe:
+    """A logistic regression; `source` says how C was chosen, and `classes` are the support's."""
 
     model: Any
     c: float
@@ -193,7 +193,7 @@ class FittedProbe:
 
 def fit_probe(
     features: Floats, labels: Ints, c: float | None = None, validation: float = 0.2, seed: int = 0
-) -> FittedProbe:
+) -> _FittedProbe:
     """Fit scikit-learn's logistic regression on features (n, d) with labels (n,).
 
     Without C (`c`, the inverse strength of the penalty) it is chosen by the accuracy on a random share `validation` of
@@ -205,7 +205,7 @@ def fit_probe(
     """
     if c is not None:
         model, converged = _fit(features, labels, c)
-        return FittedProbe(model, c, "given", converged)
+        return _FittedProbe(model, c, "given", converged)
     held = _draw_validation(labels, validation, seed)
     if not held.any():
         raise DataError(
@@ -222,7 +222,7 @@ def fit_probe(
 
     best = float(10 ** (_sweep(quality) / _PER_DECADE))
     model, converged = _fit(features, labels, best)
-    return FittedProbe(model, best, f"sweep over {int(held.sum())} of {count_of(len(labels), 'image')}", converged)
+    return _FittedProbe(model, best, f"sweep over {int(held.sum())} of {count_of(len(labels), 'image')}", converged)
 
 
 def _sweep(quality: Callable[[int], tuple[float, float]]) -> int:

@@ -71,7 +71,7 @@ def _describe_bins(edges: Sequence[float]) -> tuple[str, ...]:
 def attribute_values(dataset: Dataset, cache: Path | None) -> dict[str, Floats]:
     """Return the attributes of the selected images (n,) by name, NaN where an image has none.
 
-    They are those of `ATTRIBUTES`, and those that the details of the data set have.
+    They are the ones of `ATTRIBUTES`, and what the details of the data set have.
     """
     measured = np.array(_measure_all(dataset, cache), np.float64).reshape(-1, len(ATTRIBUTES))
     details = dataset.selected_details

@@ -38,7 +38,7 @@ def measure_image(data: bytes) -> tuple[float, ...]:
 def measure_header(data: bytes) -> tuple[float, float, float]:
     """Return size, aspect and JPEG quality, without decoding the image.
 
-    The quality is that of the IJG library, whose tables are the standard one times a factor: it sets this factor.
+    The quality is the IJG library's, whose tables are the standard one times a factor: it sets this factor.
     """
     (width, height), quantisation = read_header(data)
     return (width * height) ** 0.5, width / height, _jpeg_quality(quantisation) if quantisation else nan

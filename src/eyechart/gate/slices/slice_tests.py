@@ -51,7 +51,7 @@ class SliceChanges:
     `whole` is the comparison over all samples. `lost_rows` (l,) are the samples that became wrong, and `lost_slices`
     (l,) their slices. `cluster_slices` (c,) is the slice of each cluster whose samples changed by a sum other than 0,
     ascending, and `cluster_changes` (c,) the sum. `p` (s,) are the p-values of each slice against the rest, and `least`
-    (s,) the smallest ones that the numbers of changed clusters allow. `group` is that of an attribute of images, whose
+    (s,) the smallest ones that the numbers of changed clusters allow. `group` names an attribute of images, whose
     slices are tested again without those that changed most certainly: `samples` has what this needs.
     """
 

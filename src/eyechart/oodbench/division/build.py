@@ -51,13 +51,13 @@ PLACES = "Give folders that can be written to: --out=DIR for divisions, --store=
 def _table_row(dataset: Dataset, result: DivisionResult) -> tuple[str, ...]:
     """Return one row of the printed table: the numbers of images, of pairs, and of pairs in each set."""
     usable = usable_images(dataset, result.outputs)
-    numbers = [int(usable.sum()), count_pairs(dataset, result)]
+    numbers = [int(usable.sum()), _count_pairs(dataset, result)]
     main = [_count_set(result.division, name, initial=False) for name in SETS]
     initial = [_count_set(result.division, name, initial=True) for name in (OOD_S, OOD_H)]
     return f"{dataset.benchmark}/{dataset.split}", *(f"{number:,}" for number in (*numbers, *main, *initial))
 
 
-def count_pairs(dataset: Dataset, result: DivisionResult) -> int:
+def _count_pairs(dataset: Dataset, result: DivisionResult) -> int:
     """Return the number of annotated image–category pairs in the images for which every detector has logits."""
     return int(require_annotation(dataset).present[usable_images(dataset, result.outputs)].sum())
 
@@ -84,7 +84,7 @@ def summary_lines(dataset: Dataset, result: DivisionResult, path: Path) -> Itera
 
 def _detector_summary(dataset: Dataset, result: DivisionResult, index: int) -> str:
     """Return how many pairs one detector flagged; every flagged pair is in the initial benchmark."""
-    division, every = result.division, count_pairs(dataset, result)
+    division, every = result.division, _count_pairs(dataset, result)
     counted = division.present & (np.array(division.sets, np.object_) != HARD_SAMPLES)
     codes = division.flags[counted, index]
     case1, case2, either = (int((codes & case > 0).sum()) for case in (OUTSCORED, UNLIKELY, OUTSCORED | UNLIKELY))

@@ -69,7 +69,7 @@ def _find_kind(questions: Sequence[Question]) -> str:
             f"{questions[0].where}: the answer is '{questions[0].answers[0]}', and all others are letters, too, "
             "without options. Write the options into the columns A, B, C and so on, or into the column choices."
         )
-    tests = {YES_NO: is_yes_no, NUMBER: is_number}
+    tests = {YES_NO: _is_yes_no, NUMBER: is_number}
     for kind, test in tests.items():
         fitting = [test(question.answers[0]) for question in questions]
         if all(fitting):
@@ -90,7 +90,7 @@ def _check(question: Question, kind: str) -> None:
     expected = ""
     if kind in (CHOICE, CHOICES) and not question.options:
         expected = "options in the columns A, B, C and so on, or in the column choices"
-    elif kind == YES_NO and not is_yes_no(question.answers[0]):
+    elif kind == YES_NO and not _is_yes_no(question.answers[0]):
         expected = "the answer yes or no"
     elif kind == NUMBER and not is_number(question.answers[0]):
         expected = "a number as the answer"
@@ -105,10 +105,10 @@ def _check(question: Question, kind: str) -> None:
         raise DataError(f"{question.where} is of the kind {kind} and has '{shown}'. Expected {expected}.")
 
 
-def is_yes_no(text: str) -> bool:
+def _is_yes_no(text: str) -> bool:
     """Return whether an answer of a table is yes or no.
 
-    >>> is_yes_no("Yes"), is_yes_no("none")
+    >>> _is_yes_no("Yes"), _is_yes_no("none")
     (True, False)
     """
     return text.strip().casefold() in ("yes", "no")

@@ -148,17 +148,17 @@ def _read_yes_no(question: Question, text: str, parser: str) -> Reading:
 
 
 def _read_number(question: Question, text: str, parser: str, tolerance: str) -> Reading:
-    value = read_number(text) if parser == STRICT else parse_decimal(text)
+    value = read_number(text) if parser == STRICT else _parse_decimal(text)
     target = read_number(question.answers[0])
     if value is None or target is None:
         return UNREAD
-    return Reading(f"{value:.15g}", float(abs(value - target) <= allowed_error(target, tolerance) * (1 + 1e-12)))
+    return Reading(f"{value:.15g}", float(abs(value - target) <= _allowed_error(target, tolerance) * (1 + 1e-12)))
 
 
-def allowed_error(target: float, tolerance: str) -> float:
+def _allowed_error(target: float, tolerance: str) -> float:
     """Return the largest difference from a number that counts as right: absolute, or a percentage of the number.
 
-    >>> allowed_error(50, "0.5"), allowed_error(-50, "2%"), allowed_error(3, "0")
+    >>> _allowed_error(50, "0.5"), _allowed_error(-50, "2%"), _allowed_error(3, "0")
     (0.5, 1.0, 0.0)
     """
     share = tolerance.endswith("%")
@@ -166,11 +166,13 @@ def allowed_error(target: float, tolerance: str) -> float:
     return abs(target) * size / 100 if share else size
 
 
-def parse_decimal(text: str) -> float | None:
+def _parse_decimal(text: str) -> float | None:
     """Return the number of an answer: a count in digits or words, or the only number in the answer; None for others.
 
-    >>> parse_decimal("The total is $12.50."), parse_decimal("three"), parse_decimal("2 or 3"), parse_decimal("1,200 g")
-    (12.5, 3.0, None, 1200.0)
+    >>> _parse_decimal("The total is $12.50."), _parse_decimal("three"), _parse_decimal("2 or 3")
+    (12.5, 3.0, None)
+    >>> _parse_decimal("1,200 g")
+    1200.0
     """
     if (whole := read_number(text)) is not None:
         return whole
@@ -198,7 +200,7 @@ def _forms(text: str, parser: str) -> list[str]:
 
 def _read_list(question: Question, text: str) -> Reading:
     """Return the items of a list, with the F1 of the set of items."""
-    items = split_list(text)
+    items = _split_list(text)
     if not items:
         return UNREAD
     expected = {*map(normalise, question.answers)}
@@ -206,10 +208,10 @@ def _read_list(question: Question, text: str) -> Reading:
     return Reading("; ".join(items), 2 * right / (len(expected) + len(items)))
 
 
-def split_list(text: str) -> list[str]:
+def _split_list(text: str) -> list[str]:
     """Return the different items of a list, normalised: separated by commas, semicolons, lines, bullets or "and".
 
-    >>> split_list("Milk, the eggs and bread")
+    >>> _split_list("Milk, the eggs and bread")
     ['milk', 'eggs', 'bread']
     """
     plain = BULLET.sub("\n", text).strip().strip("[].")

@@ -157,7 +157,7 @@ class _RowReader:
             text=text,
             pictures=tuple(self.read_pictures(row, where)),
             where=where,
-            answers=parse_answers(self.cell(ANSWER, row)),
+            answers=_parse_answers(self.cell(ANSWER, row)),
             options=tuple(self.read_options(row, where)),
             hint=cell_text(self.cell(HINT, row)),
             kind=self.read_kind(row, where),
@@ -214,10 +214,10 @@ class _RowReader:
         return KIND_WORDS[word] if word else ""
 
 
-def parse_answers(cell: Any) -> tuple[str, ...]:
+def _parse_answers(cell: Any) -> tuple[str, ...]:
     """Return the accepted answers of a cell: one, or several in a list or separated by semicolons.
 
-    >>> parse_answers("red; dark red"), parse_answers(["a", "b"]), parse_answers(3)
+    >>> _parse_answers("red; dark red"), _parse_answers(["a", "b"]), _parse_answers(3)
     (('red', 'dark red'), ('a', 'b'), ('3',))
     """
     if isinstance(cell, dict):
@@ -225,7 +225,7 @@ def parse_answers(cell: Any) -> tuple[str, ...]:
     if hasattr(cell, "tolist"):
         cell = cell.tolist()
     if isinstance(cell, list | tuple):
-        return tuple(text for item in cell for text in parse_answers(item))
+        return tuple(text for item in cell for text in _parse_answers(item))
     text = cell_text(cell)
     if text.startswith("["):
         try:

@@ -31,7 +31,7 @@ class _Picture(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PictureSource:
+class _PictureSource:
     """Reads pictures: files, or bytes and open pictures in memory."""
 
     pictures: Sequence[_Picture]
@@ -41,9 +41,9 @@ class PictureSource:
         for row in rows:
             yield row, _read(self.pictures[row].content, self.pictures[row].name)
 
-    def part(self, rows: Sequence[int]) -> "PictureSource":
+    def part(self, rows: Sequence[int]) -> "_PictureSource":
         """Return the source of some rows alone."""
-        return PictureSource([self.pictures[row] for row in rows])
+        return _PictureSource([self.pictures[row] for row in rows])
 
     def location(self, row: int) -> str:
         """Return the path of a picture, or the row of the table that holds it."""
@@ -84,7 +84,7 @@ class PictureList:
     def dataset(self, benchmark: str, split: str) -> Dataset:
         """Return the pictures as a data set without labels."""
         index = tuple(Row(name, Path(name).name, digest) for name, digest, _ in self.pictures)
-        return Dataset(benchmark, split, index, PictureSource(tuple(self.pictures)), 0)
+        return Dataset(benchmark, split, index, _PictureSource(tuple(self.pictures)), 0)
 
     def _split(self, text: str, where: str) -> list[Any]:
         """Return the paths or base64 texts of a cell."""

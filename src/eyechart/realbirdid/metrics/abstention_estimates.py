@@ -70,14 +70,14 @@ def abstention_rates(predictions: AbstentionPredictions) -> Iterator[Estimate]:
 
     An unparsed response does not count as an abstention.
     """
-    for group in level_answers(predictions):
+    for group in _level_answers(predictions):
         yield from _rate_mean_and_sd(group, predictions.seed)
         yield from _prompt_rates(group)
 
 
 def prompt_effects(predictions: AbstentionPredictions) -> Iterator[Estimate]:
     """Yield Cochran's Q over the prompts of each level, of the images that have a response to every prompt."""
-    for group in level_answers(predictions):
+    for group in _level_answers(predictions):
         yield from _cochran_estimates(group)
 
 
@@ -88,7 +88,7 @@ def abstention_reasons(predictions: AbstentionPredictions) -> Iterator[Estimate]
         yield _correct_reason_rate(predictions, level, predictions.seed)
 
 
-def level_answers(predictions: AbstentionPredictions) -> Iterator[_LevelAnswers]:
+def _level_answers(predictions: AbstentionPredictions) -> Iterator[_LevelAnswers]:
     """Yield the responses of every level, for unanswerable images and, if there are any, for answerable ones."""
     sets = {UNANSWERABLE: ~predictions.answerable, ANSWERABLE: predictions.answerable}
     for level, part in predictions.levels.items():

@@ -167,7 +167,7 @@ def read_key(path: Path) -> AnyKey:
 
 def read_answers(paths: Sequence[Path], folders: Sequence[Path], kind: type[Key]) -> list[AnswerFile[Key]]:
     """Return the answers to sheets of one kind; raise ReportError if two files answer the same image of one sample."""
-    files = [file for path in paths for file in [read_answer_file(path, folders)] if isinstance(file.key, kind)]
+    files = [file for path in paths for file in [_read_answer_file(path, folders)] if isinstance(file.key, kind)]
     for index, file in enumerate(files):
         for other in files[:index]:
             twice = _answered_keys(other) & _answered_keys(file) if _source(other.key) == _source(file.key) else set()
@@ -187,7 +187,7 @@ def _answered_keys(file: AnswerFile[Any]) -> set[str]:
     return {file.key.items[index].key for index in file.choices}
 
 
-def read_answer_file(path: Path, folders: Sequence[Path]) -> AnswerFile[Any]:
+def _read_answer_file(path: Path, folders: Sequence[Path]) -> AnswerFile[Any]:
     """Return answers checked against the key of their sheet, which is in their folder or one of `folders`."""
     again = "Download the answers from the sheet again."
     answers = read(path, _SheetAnswers, "the answers to a sheet", again)

@@ -56,7 +56,7 @@ class Variant:
 class CompressedCase:
     """A case of the original beside the same case of a variant.
 
-    `comparison` is that of the gate on all cases of the variant. `flipped` are the samples whose prediction or outcome
+    `comparison` is the gate's, on all cases of the variant. `flipped` are the samples whose prediction or outcome
     changed, with the columns key, target, before, after, correct_before and correct_after. `scores` says how much
     scores moved, None without scores. `errors` is the number of samples that ended in an error, which are left out.
     """
@@ -171,7 +171,7 @@ def compare_variant(
             comparison,
             flip_rate(first["prediction"].to_numpy(str), second["prediction"].to_numpy(str), units),
             noise_floor(first["correct"].to_numpy(), second["correct"].to_numpy(), units, rule.alpha, POWER),
-            compare_scores(old.scores, new.scores),
+            _compare_scores(old.scores, new.scores),
             _flipped(first, second),
             int((~answered).sum()),
         )
@@ -184,12 +184,12 @@ def _sample_clusters(evidence: Evidence, keys: "pd.Series[str]") -> NDArray[np.i
     return np.unique(ids, return_inverse=True)[1].astype(np.int64)
 
 
-def compare_scores(before: Floats | None, after: Floats | None) -> LogitChange | None:
+def _compare_scores(before: Floats | None, after: Floats | None) -> LogitChange | None:
     """Return how much the scores (n, classes) of a model moved, None where these are not known.
 
     Rows without an answer and classes that neither side has do not count.
 
-    >>> compare_scores(np.array([[3.0, 1.0], [np.nan] * 2]), np.array([[3.0, 1.25], [0.0, 0.5]]))
+    >>> _compare_scores(np.array([[3.0, 1.0], [np.nan] * 2]), np.array([[3.0, 1.25], [0.0, 0.5]]))
     LogitChange(largest=0.25, margin=2.0)
     """
     if before is None or after is None or before.shape != after.shape or before.ndim != 2:

@@ -35,7 +35,7 @@ def draw_compression(cases: Sequence[CompressedCase]) -> "Figure":
         for row, key in zip(axes, keys, strict=True):
             of_key = [case for case in cases if case.key == key]
             title = f"{of_key[0].original.name} on {' '.join(key)}"
-            for ax, points, label in zip(row, (size_points(of_key), speed_points(of_key)), LABELS, strict=True):
+            for ax, points, label in zip(row, (_size_points(of_key), _speed_points(of_key)), LABELS, strict=True):
                 set_title(ax, title)
                 _draw_points(ax, points, label, of_key)
             row[1].legend(*_legend(row), **LEGEND_ASIDE)
@@ -51,7 +51,7 @@ def _legend(row: Sequence["Axes"]) -> tuple[list[Any], list[str]]:
     return [*named.values()], [*named]
 
 
-def size_points(cases: Sequence[CompressedCase]) -> list[_Point]:
+def _size_points(cases: Sequence[CompressedCase]) -> list[_Point]:
     """Return the original and its variants by the bytes of their files, without those whose size is not known."""
     sizes = [(case, case.variant.size / 1e6) for case in cases if case.variant.size]
     points = [point for case, size in sizes if (point := _point(case, (size, size, size)))]
@@ -59,7 +59,7 @@ def size_points(cases: Sequence[CompressedCase]) -> list[_Point]:
     return [_original((size, size, size)), *points] if points and size else points
 
 
-def speed_points(cases: Sequence[CompressedCase]) -> list[_Point]:
+def _speed_points(cases: Sequence[CompressedCase]) -> list[_Point]:
     """Return the original and its variants by their speed, without those whose speed is not known."""
     speeds = [(case, case.variant.speed) for case in cases if case.variant.speed]
     found = [(case, (speed.ratio, speed.rounds.low, speed.rounds.high)) for case, speed in speeds if speed]
@@ -84,7 +84,7 @@ def describe_dominated(cases: Sequence[CompressedCase]) -> Iterator[str]:
 
     Both intervals must say so: those of the changes of accuracy are apart, and so are those of the speeds.
     """
-    for points, better in ((size_points(cases), "no larger"), (speed_points(cases), "faster")):
+    for points, better in ((_size_points(cases), "no larger"), (_speed_points(cases), "faster")):
         for point in points:
             beats = [
                 other.name for other in points if _is_more_accurate(other, point) and _costs_less(other, point, better)
