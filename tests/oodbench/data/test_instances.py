@@ -1,8 +1,10 @@
 """Tests of `eyechart.oodbench.data.instances`."""
 
 import json
+from statistics import median
 from typing import Any
 
+import numpy as np
 import pytest
 
 from eyechart.errors import DataError
@@ -109,3 +111,21 @@ def test_null_in_a_field_that_is_needed_is_named(folder: Folder, part: str, key:
     getattr(folder.add(), part)[0][key] = None
     with pytest.raises(DataError, match=rf"is no file of COCO instances .*`{key}`"):
         folder.open()
+
+
+def test_the_area_of_objects_is_the_median_share_of_the_image(folder: Folder) -> None:
+    chance = np.random.default_rng(3)
+    shares: dict[int, list[float]] = {1: [], 2: [], 3: []}
+    for number in chance.integers(1, 3, 41).tolist():
+        width, height, area = *chance.integers(1, 9, 2).tolist(), float(chance.integers(1, 60))
+        outlined = bool(chance.integers(2))
+        folder.add(number, box=(1, 2, width, height), area=area if outlined else None)
+        shares[number].append((area if outlined else width * height) / (40 * 30))
+    folder.add(3, box=(1, 2, 20, 20), iscrowd=1)  # a crowd is no single object
+    folder.add(3, box=(1, 2, 0, 20))
+    folder.add(9)
+    found = folder.open()
+    expected = [median(shares[number]) if shares[number] else float("nan") for number in (1, 2, 3)]
+    areas = found.details.image_attributes()["object_area"]  # in the order of the names of the files
+    np.testing.assert_allclose(areas, expected)
+    np.testing.assert_allclose(found.details.select([2, 0]).image_attributes()["object_area"], areas[[2, 0]])

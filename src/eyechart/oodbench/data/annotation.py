@@ -35,6 +35,8 @@ class Annotation:
     `counts` (n, k) are the numbers of annotated objects. `known` (n, k) says whether the category was annotated, so
     that a count of 0 means absent. `countable` (n, k) says whether the count is complete. `image_ids` (n) and
     `category_ids` (k) come from the format. `source` is the format: coco, lvis, nuscenes or cityscapes.
+    `object_areas` (n,) are the median shares of the image that one object takes, NaN for an image without objects or of
+    unknown size; None for a format whose areas are not read.
     """
 
     counts: Counts
@@ -44,6 +46,7 @@ class Annotation:
     category_ids: tuple[str, ...]
     excluded: tuple[Exclusion, ...] = ()
     source: str = ""
+    object_areas: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         shape = (len(self.image_ids), len(self.category_ids))
@@ -85,6 +88,7 @@ class Annotation:
             self.category_ids,
             self.excluded,
             self.source,
+            None if self.object_areas is None else self.object_areas[chosen],
         )
 
     def slice_variables(self) -> tuple[SliceVariable, ...]:
@@ -95,8 +99,9 @@ class Annotation:
         """Return None: an image has objects of many categories."""
 
     def image_attributes(self) -> dict[str, NDArray[np.float64]]:
-        """Return the number of annotated objects of each image."""
-        return {"objects": self.counts.sum(axis=1).astype(np.float64)}
+        """Return the number of annotated objects of each image, and the share of it that one takes, if it is known."""
+        areas = {} if self.object_areas is None else {"object_area": self.object_areas}
+        return {"objects": self.counts.sum(axis=1).astype(np.float64), **areas}
 
 
 def find_annotation(dataset: Dataset) -> Annotation | None:

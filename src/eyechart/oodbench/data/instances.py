@@ -288,7 +288,26 @@ def _used(instances: Instances) -> set[Id]:
 def build_annotation(instances: Instances, tally: Tally, left_out: tuple[Exclusion, ...]) -> Annotation:
     """Return the annotation of counts with the ids of images and categories."""
     images, categories = (tuple(str(part.id) for part in parts) for parts in (instances.images, instances.categories))
-    return Annotation(*tally, images, categories, left_out)
+    return Annotation(*tally, images, categories, left_out, object_areas=_object_areas(instances))
+
+
+def _object_areas(instances: Instances) -> NDArray[np.float64]:
+    """Return the median share of each image (n,) that one of its objects takes; crowds are no single objects.
+
+    An object takes its `area`, which COCO measures within its outline; without one it takes its box.
+    """
+    things, where = instances.annotations, _where(instances)
+    rows = where[:, 0]
+    sizes = np.array([image.width * image.height for image in instances.images], np.float64)
+    areas = np.array([thing.area or thing.bbox[2] * thing.bbox[3] for thing in things], np.float64)
+    single = np.array([not thing.iscrowd for thing in things], np.bool_)
+    usable = single & (_faults(instances, where) < 0) & (sizes[rows] > 0)
+    rows, shares = rows[usable], np.minimum(areas[usable] / sizes[rows[usable]], 1.0)
+    shares, counts = shares[np.lexsort((shares, rows))], np.bincount(rows, minlength=len(sizes))
+    seen, first = counts > 0, np.cumsum(counts) - counts  # of the sorted shares of an image, the two in the middle
+    medians = np.full(len(sizes), np.nan)
+    medians[seen] = (shares[(first + (counts - 1) // 2)[seen]] + shares[(first + counts // 2)[seen]]) / 2
+    return medians
 
 
 def _where(instances: Instances) -> Ints:
