@@ -215,6 +215,10 @@ def damaged(folder: Path, kind: str) -> Path:
         path.unlink()
     if kind == "external":
         (folder / "gone.data").unlink()
+    if kind == "folder":
+        path.unlink()
+        (path / "onnx").mkdir(parents=True)
+        save_graph(path / "onnx" / "model_int8.onnx")
     if kind in ("ir", "opset"):
         proto = onnx.load(path)
         proto.opset_import[0].version, proto.ir_version = (40, 10) if kind == "opset" else (18, 99)
@@ -234,10 +238,11 @@ def damaged(folder: Path, kind: str) -> Path:
     ("kind", "sentence"),
     [
         ("missing", r"missing\.onnx does not exist\. Check the path"),
+        ("folder", r"folder\.onnx is a folder\. Name a file instead; it has onnx/model_int8\.onnx\."),
         ("cut", r"cut\.onnx (is no ONNX file, or is damaged|holds no graph)"),
-        ("pointer", r"pointer\.onnx (is no ONNX file|holds no graph)"),
-        ("empty", r"empty\.onnx holds no graph: it is empty, cut, or a text pointer of Git LFS"),
-        ("html", r"html\.onnx (is no ONNX file|holds no graph)"),
+        ("pointer", r"pointer\.onnx is a pointer of Git LFS instead of the file: run git lfs pull"),
+        ("empty", r"empty\.onnx is empty \(0 bytes\): copy it again"),
+        ("html", r"html\.onnx is a web page, such as that of an error, instead of the file: download it again"),
         ("external", r"keeps its weights in gone\.data, which is not beside it"),
         ("opset", r"has opset 40 and IR 10, which onnxruntime .* does not know"),
         ("ir", r"has opset 18 and IR 99, which onnxruntime .* does not know"),
@@ -247,6 +252,34 @@ def test_a_bad_file_is_one_sentence(tmp_path: Path, steps: Path, kind: str, sent
     made = model(damaged(tmp_path, kind), f"preprocessing={steps}")
     with pytest.raises(ModelError, match=sentence):
         answers(made) if made.identity else None
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        (b"", r"gone\.data is empty"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:dce8\nsize 344569044\n", "gone.data is a pointer of"),
+        (bytes(8), r"cannot load .*external\.onnx .*Export it again"),
+    ],
+)
+def test_external_weights_that_are_none_are_never_scored(
+    tmp_path: Path, steps: Path, data: bytes, sentence: str
+) -> None:
+    path = save_graph(tmp_path / "external.onnx", external="gone.data")
+    (tmp_path / "gone.data").write_bytes(data)
+    with pytest.raises(ModelError, match=sentence):
+        answers(model(path, f"preprocessing={steps}"))
+
+
+def test_a_file_of_openvino_is_told_its_name(tmp_path: Path, steps: Path) -> None:
+    (tmp_path / "m.xml").write_text('<?xml version="1.0"?>\n<net name="m" version="11"></net>', encoding="utf-8")
+    with pytest.raises(ModelError, match=r"m\.xml is a file of OpenVINO\. Write openvino\[m\.xml,…\] for it"):
+        _ = model(tmp_path / "m.xml", f"preprocessing={steps}").identity
+
+
+def test_newer_opsets_that_onnxruntime_knows_are_computed(tmp_path: Path, steps: Path) -> None:
+    made = model(save_graph(tmp_path / "m.onnx", opset=onnx.defs.onnx_opset_version()), f"preprocessing={steps}")
+    np.testing.assert_allclose(answers(made), expected(), atol=1e-5)
 
 
 @pytest.mark.parametrize(

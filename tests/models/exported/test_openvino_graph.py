@@ -17,6 +17,7 @@ from tests.onnx_graphs import WEIGHTS, save_graph
 
 pytestmark = pytest.mark.deep  # OpenVINO is a package of the deep tests
 HALF = {"input_size": [3, 8, 8], "mean": [0.5] * 3, "std": [0.5] * 3, "interpolation": "bicubic", "crop_pct": 1.0}
+POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:dce8\nsize 344569044\n"
 COLOURS = ((255, 0, 0), (0, 255, 0), (0, 0, 255), (51, 102, 153))
 
 
@@ -69,6 +70,18 @@ def test_the_weights_are_in_the_digest(converted: Path, steps: Path) -> None:
     data[data.find(WEIGHTS.tobytes())] ^= 1
     converted.with_suffix(".bin").write_bytes(data)
     assert model(converted, f"preprocessing={steps}").identity.weights_sha256 != before
+
+
+def test_external_weights_of_an_onnx_file_are_in_the_digest(tmp_path: Path, steps: Path) -> None:
+    path = save_graph(tmp_path / "m.onnx", external="m.data")
+    before = model(path, f"preprocessing={steps}").identity.weights_sha256
+    data = bytearray((tmp_path / "m.data").read_bytes())
+    data[0] ^= 1
+    (tmp_path / "m.data").write_bytes(data)
+    assert model(path, f"preprocessing={steps}").identity.weights_sha256 != before
+    (tmp_path / "m.data").unlink()
+    with pytest.raises(ModelError, match=r"m\.onnx keeps its weights in m\.data, which is not beside it"):
+        _ = model(path, f"preprocessing={steps}").identity
 
 
 def test_probabilities_become_their_logarithms(tmp_path: Path, steps: Path) -> None:
@@ -184,8 +197,11 @@ def test_a_dynamically_quantised_file_is_answered_image_by_image(tmp_path: Path,
     [
         (lambda xml: xml.unlink(), r"m\.xml does not exist"),
         (lambda xml: xml.with_suffix(".bin").unlink(), r"m\.bin does not exist\. A model of OpenVINO is an \.xml file"),
-        (lambda xml: xml.write_text("<html>404</html>"), r"cannot read .*m\.xml .* Convert it again"),
-        (lambda xml: xml.with_suffix(".bin").write_bytes(b""), r"cannot read .*m\.xml"),
+        (lambda xml: xml.write_text("<html>404</html>"), r"m\.xml is a web page"),
+        (lambda xml: xml.write_text("<net></net>"), r"cannot read .*m\.xml .* Convert it again"),
+        (lambda xml: xml.with_suffix(".bin").write_bytes(b""), r"m\.bin is empty"),
+        (lambda xml: xml.with_suffix(".bin").write_text(POINTER), r"m\.bin is a pointer of Git LFS"),
+        (lambda xml: xml.with_suffix(".bin").write_bytes(bytes(8)), r"cannot read .*m\.xml"),
     ],
 )
 def test_a_bad_file_is_one_sentence(converted: Path, steps: Path, damage: object, sentence: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from eyechart.errors import ModelError
+from eyechart.files.text_files import HEAD, describe_content
 from eyechart.models.types import Floats
 
 QUANTISED = {  # operators that only a quantised graph has, the most telling ones first
@@ -123,6 +124,19 @@ class Graph(ABC):
         if 3 not in (images[0].shape[1], images[0].shape[3]):
             raise ModelError(f"{self.path} has the input {images[0]}. Expected 3 channels, in RGB.")
         return images[0]
+
+
+def check_file(path: Path) -> None:
+    """Raise ModelError for what is no model file at all, such as a folder or a pointer of Git LFS."""
+    if path.is_dir():
+        files = sorted(str(file.relative_to(path)) for file in path.rglob("*") if file.suffix in (".onnx", ".xml"))
+        raise ModelError(f"{path} is a folder. Name a file instead; it has {', '.join(files) or 'no model file'}.")
+    if not path.is_file():
+        raise ModelError(f"The model file {path} does not exist. Check the path.")
+    with path.open("rb") as file:
+        head = file.read(HEAD)
+    if why := describe_content(head):
+        raise ModelError(f"The model file {path} {why}.")
 
 
 def instructions() -> str:

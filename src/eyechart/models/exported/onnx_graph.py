@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import ModelError
-from eyechart.models.exported.graph import QUANTISED, Graph, Port, instructions
+from eyechart.models.exported.graph import QUANTISED, Graph, Port, check_file, instructions
 from eyechart.models.weights.digests import digest_folder
 from eyechart.models.weights.weight_source import digest
 
@@ -48,18 +48,17 @@ class OnnxGraph(Graph):
         import onnx
         from google.protobuf.message import DecodeError
 
+        check_file(self.path)
+        if self.path.suffix == ".xml":
+            raise ModelError(f"{self.path} is a file of OpenVINO. Write openvino[{self.path.name},…] for it.")
         try:
             proto = onnx.load(self.path, load_external_data=False)
-        except FileNotFoundError as error:
-            raise ModelError(f"The model file {self.path} does not exist. Check the path.") from error
         except (DecodeError, OSError) as error:
             raise ModelError(
                 f"{self.path} is no ONNX file, or is damaged ({error}). Fetch or export it again."
             ) from error
         if not proto.graph.node:
-            raise ModelError(
-                f"{self.path} holds no graph: it is empty, cut, or a text pointer of Git LFS. Fetch or export it again."
-            )
+            raise ModelError(f"{self.path} holds no graph: it is cut, or no ONNX file. Fetch or export it again.")
         return proto
 
     @cached_property
@@ -79,7 +78,10 @@ class OnnxGraph(Graph):
                 f"{self.path} keeps its weights in {', '.join(absent)}, which is not beside it. Copy both files into "
                 "one folder, or export it with external_data=False."
             )
-        return (self.path, *(self.path.parent / name for name in sorted(names)))
+        external = [self.path.parent / name for name in sorted(names)]
+        for file in external:
+            check_file(file)
+        return (self.path, *external)
 
     @property
     def metadata(self) -> Mapping[str, str]:

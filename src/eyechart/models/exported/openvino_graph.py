@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from eyechart.errors import ModelError
-from eyechart.models.exported.graph import QUANTISED, Graph, Port, instructions
+from eyechart.models.exported.graph import QUANTISED, Graph, Port, check_file, instructions
+from eyechart.models.exported.onnx_graph import OnnxGraph
 
 TYPES: Mapping[str, Any] = {"f32": np.float32, "f16": np.float16, "u8": np.uint8, "i64": np.int64, "i32": np.int32}
 PASSED_ON = {"Convert", "Reshape", "Squeeze"}  # operators after a softmax that change no number
@@ -24,15 +25,20 @@ class OpenVinoGraph(Graph):
 
     @cached_property
     def files(self) -> tuple[Path, ...]:
-        """The file, and the `.bin` beside an `.xml`."""
-        files = (self.path, self.path.with_suffix(".bin")) if self.path.suffix == ".xml" else (self.path,)
-        for file in files:
-            if not file.is_file():
-                raise ModelError(
-                    f"The model file {file} does not exist. A model of OpenVINO is an .xml file with a .bin file "
-                    "beside it. Check the path, or copy both."
-                )
-        return files
+        """The file, and the `.bin` beside an `.xml` or the external tensors of an `.onnx` file."""
+        check_file(self.path)
+        if self.path.suffix == ".onnx" and b"location" in self.path.read_bytes():
+            return OnnxGraph(self.path, engine="cpu", threads=self.threads, optimise=True).files
+        if self.path.suffix != ".xml":
+            return (self.path,)
+        weights = self.path.with_suffix(".bin")
+        if not weights.is_file():
+            raise ModelError(
+                f"The model file {weights} does not exist. A model of OpenVINO is an .xml file with a .bin file beside "
+                "it. Copy both."
+            )
+        check_file(weights)
+        return (self.path, weights)
 
     @cached_property
     def _model(self) -> Any:
