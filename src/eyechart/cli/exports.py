@@ -183,7 +183,7 @@ def write_onnx(model: str, path: Path, offline: bool) -> None:
 
     SPEC is a classifier of timm[…] in float32, and PATH a file. It says its preprocessing, its classes and the digest
     of its origin, so that onnx[FILE.onnx] and openvino[FILE.onnx] need nothing else. Of a model of open_clip[…], PATH
-    is a folder for vision_model.onnx and text_model.onnx, which onnx_clip[FOLDER,like=SPEC] reads. Files are written if
+    is a folder for vision_model.onnx and text_model.onnx, which onnx_clip[FOLDER] reads. Files are written if
     their answers about 16 packaged images differ by at most 1e-4 from those of SPEC.
     """
     from eyechart.models.exported.export import export_onnx

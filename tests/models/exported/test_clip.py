@@ -1,5 +1,7 @@
 """Image and text towers in `.onnx` files: the packaged CLIP, exported here, and what cannot be read."""
 
+import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +10,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from PIL import Image
 
+import eyechart
 from eyechart.errors import ModelError, SpecError
 from eyechart.models.exported.clip import OnnxClip
 from eyechart.models.exported.export import export_onnx
@@ -28,7 +31,13 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Both towers of the packaged CLIP."""
     folder = tmp_path_factory.mktemp("clip")
     assert export_onnx(parse_spec("open_clip[toybox-clip]"), folder / "onnx") < 5e-5
-    assert sorted(path.name for path in folder.rglob("*")) == ["onnx", "text_model.onnx", "vision_model.onnx"]
+    assert sorted(path.name for path in (folder / "onnx").iterdir()) == [
+        "open_clip_config.json",
+        "text_model.onnx",
+        "tokenizer.json",
+        "tokenizer_config.json",
+        "vision_model.onnx",
+    ]
     return folder
 
 
@@ -46,6 +55,18 @@ def test_exported_towers_give_the_features_of_their_original(exported: Path) -> 
     np.testing.assert_allclose(made.encode_texts(TEXTS), original.encode_texts(TEXTS), atol=1e-4)
     assert (made.logit_scale, made.templates) == (original.logit_scale, original.templates)
     assert made.identity.processor["origin"]["sha256"] == original.identity.weights_sha256
+
+
+@pytest.mark.deep
+def test_an_exported_folder_says_all_itself(exported: Path) -> None:
+    named, alone = model(exported, LIKE), model(exported / "onnx")
+    assert alone.encode_texts(TEXTS).tobytes() == named.encode_texts(TEXTS).tobytes()
+    assert alone.logit_scale == named.logit_scale
+    assert alone.templates == named.templates == "7"
+    image = Image.fromarray(np.random.default_rng(0).integers(0, 256, (90, 120, 3), dtype=np.uint8))
+    assert np.array_equal(alone.prepare(image), named.prepare(image))
+    assert alone.identity.weights_sha256 == named.identity.weights_sha256
+    assert alone.identity.in_key != named.identity.in_key
 
 
 @pytest.mark.deep
@@ -118,10 +139,85 @@ def test_a_tower_that_is_absent_is_named(tmp_path: Path) -> None:
         _ = model(tmp_path, LIKE).text_graph
 
 
-@pytest.mark.parametrize("like", ["", "like=timm[]"])
-def test_the_original_is_needed(tmp_path: Path, like: str) -> None:
-    with pytest.raises(SpecError, match="its tokenizer, templates and factor of cosines are in neither file"):
-        model(tmp_path, *([like] if like else []))
+def test_another_kind_of_original_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=r"has like=timm\[\]\. Expected the model of open_clip"):
+        model(tmp_path, "like=timm[]")
+
+
+def test_without_an_original_a_tokenizer_is_needed(tmp_path: Path) -> None:
+    save_whole(tmp_path / "model.onnx")
+    (tmp_path / "config.json").write_text('{"model_type": "clip"}', encoding="utf-8")
+    with pytest.raises(ModelError, match=r"says how texts are read\. Expected open_clip_config\.json, or tokenizer\.j"):
+        model(tmp_path)
+
+
+@pytest.fixture
+def hub(tmp_path: Path) -> Path:
+    """A folder as of optimum or transformers.js: the graph in `onnx`, and the settings above it."""
+    (tmp_path / "onnx").mkdir()
+    save_whole(tmp_path / "onnx" / "model.onnx")
+    samples = Path(eyechart.__file__).parent / "samples" / "toybox-clip"
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copyfile(samples / name, tmp_path / name)
+    settings = {
+        "config.json": {"model_type": "clip", "text_config": {"max_position_embeddings": 16}},
+        "preprocessor_config.json": {
+            "image_processor_type": "CLIPImageProcessor",
+            "size": {"shortest_edge": 96},
+            "crop_size": {"height": 96, "width": 96},
+            "do_resize": True,
+            "do_center_crop": True,
+            "do_normalize": True,
+            "do_rescale": True,
+            "rescale_factor": 1 / 255,
+            "resample": 3,
+            "image_mean": [0.5, 0.5, 0.5],
+            "image_std": [0.5, 0.5, 0.5],
+        },
+    }
+    for name, content in settings.items():
+        (tmp_path / name).write_text(json.dumps(content), encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["", "onnx", "onnx/model.onnx"])
+def test_texts_are_read_by_the_tokenizer_in_the_folder_or_above(hub: Path, name: str) -> None:
+    from transformers import AutoTokenizer
+
+    made = model(hub / name, "logit_scale=50")
+    read = AutoTokenizer.from_pretrained(hub)(list(TEXTS))["input_ids"]  # the mask leaves out what is behind them
+    np.testing.assert_allclose(made.encode_texts(TEXTS), [[sum(row)] for row in read])
+    assert made.encode_images([made.prepare(Image.new("RGB", (96, 96)))]).shape == (1, 4)
+    assert (made.logit_scale, made.templates) == (50, "80")
+    assert made.identity.in_key != model(hub / name, "logit_scale=51").identity.in_key
+
+
+def test_the_factor_of_cosines_is_in_the_file_or_is_asked_for(hub: Path) -> None:
+    with pytest.raises(ModelError, match=r"does not say its factor of cosines, .* Write logit_scale=NUMBER, such as"):
+        _ = model(hub).logit_scale
+    proto = onnx.load(hub / "onnx" / "model.onnx")
+    proto.graph.initializer.append(numpy_helper.from_array(np.log(np.float32(30)), "logit_scale"))
+    onnx.save(proto, hub / "onnx" / "model.onnx")
+    assert model(hub).logit_scale == pytest.approx(30)
+
+
+@pytest.mark.parametrize(
+    ("family", "sentence"),
+    [
+        ("bert", r"config\.json has the model_type bert\. Expected one of clip, "),
+        ("chinese_clip", r"model\.onnx has no input attention_mask, which its model needs"),
+    ],
+)
+def test_how_a_family_reads_texts_is_never_guessed(hub: Path, family: str, sentence: str) -> None:
+    (hub / "config.json").write_text(json.dumps({"model_type": family}), encoding="utf-8")
+    proto = onnx.load(hub / "onnx" / "model.onnx")
+    (mask,) = (port for port in proto.graph.input if port.name == "attention_mask")
+    mask.name = "input_ids" if family == "bert" else mask.name
+    proto.graph.input.remove(mask)
+    proto.graph.node[3].input[1] = "input_ids"
+    onnx.save(proto, hub / "onnx" / "model.onnx")
+    with pytest.raises(ModelError, match=sentence):
+        model(hub).encode_texts(TEXTS)
 
 
 def test_inputs_other_than_tokens_are_listed(tmp_path: Path) -> None:

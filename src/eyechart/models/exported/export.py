@@ -2,6 +2,7 @@
 
 import json
 import logging
+import shutil
 import tempfile
 import warnings
 from pathlib import Path
@@ -17,14 +18,16 @@ from eyechart.errors import ModelError, SpecError
 from eyechart.messages.install_commands import install_package_command
 from eyechart.models.exported.class_names import CLASSES_KEY
 from eyechart.models.exported.classifier import IMAGENET_KEY, OnnxClassifier
-from eyechart.models.exported.clip import OnnxClip
+from eyechart.models.exported.clip import SCALE_KEY, TEMPLATES_KEY, OnnxClip
 from eyechart.models.exported.preprocessing import from_open_clip
 from eyechart.models.exported.preprocessing_sources import KEY
 from eyechart.models.open_clip.encoder import OpenClipEncoder
+from eyechart.models.open_clip.files import tokenizer_folder
 from eyechart.models.registry import create_model
 from eyechart.models.runtime import torch_runtime
 from eyechart.models.spec import ModelSpec
 from eyechart.models.timm.classifier import TimmClassifier
+from eyechart.models.weights.hub_files import VOCABULARIES
 
 CHECKED_IMAGES = 16
 TOLERANCE = 1e-4  # of a logit; a correct export of float32 moves them by about 1e-5
@@ -107,7 +110,12 @@ def _export_towers(model: OpenClipEncoder, folder: Path) -> float:
     with tempfile.TemporaryDirectory(dir=folder.parent) as draft:
         for name, (method, rows, ports) in towers.items():
             _write(Tower(method).eval(), rows, Path(draft) / f"{name}.onnx", ports, model.spec)
-        exported = OnnxClip(ModelSpec("onnx_clip", (draft,), {"like": str(model.spec)}))
+        _set_metadata(
+            Path(draft) / "text_model.onnx",
+            {SCALE_KEY: repr(model.logit_scale), TEMPLATES_KEY: model.templates, **_origin(model)},
+        )
+        _write_tokenizer(model, Path(draft))
+        exported = OnnxClip(ModelSpec("onnx_clip", (draft,)))
         images, texts = _packaged_images(), open_clip_names()[:CHECKED_IMAGES]
         pairs = (
             [one.encode_images([one.prepare(image) for image in images]) for one in (exported, model)],
@@ -115,9 +123,20 @@ def _export_towers(model: OpenClipEncoder, folder: Path) -> float:
         )
         moved = _check(max(float(np.abs(ours - theirs).max()) for ours, theirs in pairs), model.spec)
         folder.mkdir(exist_ok=True)
-        for name in towers:
-            (Path(draft) / f"{name}.onnx").replace(folder / f"{name}.onnx")
+        for file in Path(draft).iterdir():
+            file.replace(folder / file.name)
     return moved
+
+
+def _write_tokenizer(model: OpenClipEncoder, folder: Path) -> None:
+    """Write the configuration of open_clip with the preprocessing, and copy the files of a tokenizer that has some."""
+    checkpoint = model.checkpoint
+    config = {"model_cfg": checkpoint.config, "preprocess_cfg": torch_runtime.to_jsonable(checkpoint.preprocessing)}
+    (folder / "open_clip_config.json").write_text(json.dumps(config, indent=2), encoding="utf-8")
+    if tokenizer := tokenizer_folder(checkpoint, offline=model.offline):
+        for pattern in (*VOCABULARIES, "tokenizer_config.json", "special_tokens_map.json", "merges.txt"):
+            for file in tokenizer.glob(pattern):
+                shutil.copyfile(file, folder / file.name)
 
 
 def _write(module: Any, rows: Any, path: Path, ports: tuple[str, str], spec: ModelSpec) -> None:
@@ -153,18 +172,25 @@ def _write(module: Any, rows: Any, path: Path, ports: tuple[str, str], spec: Mod
 
 def _describe(model: TimmClassifier, path: Path) -> None:
     """Write preprocessing, classes and origin into a file."""
-    import onnx
-
-    proto = onnx.load(path)
     head: Any = model.head
     named = head.imagenet and head.outputs == CLASSES
     properties = {
         KEY: json.dumps(torch_runtime.to_jsonable(model.preprocessing), sort_keys=True),
         IMAGENET_KEY: str(head.imagenet).lower(),
         **({CLASSES_KEY: json.dumps(open_clip_names(), ensure_ascii=False)} if named else {}),
-        "eyechart.origin": str(model.spec),
-        "eyechart.origin_sha256": model.identity.weights_sha256,
+        **_origin(model),
     }
+    _set_metadata(path, properties)
+
+
+def _origin(model: TimmClassifier | OpenClipEncoder) -> dict[str, str]:
+    return {"eyechart.origin": str(model.spec), "eyechart.origin_sha256": model.identity.weights_sha256}
+
+
+def _set_metadata(path: Path, properties: dict[str, str]) -> None:
+    import onnx
+
+    proto = onnx.load(path)
     onnx.helper.set_model_props(proto, properties)
     onnx.save(proto, path)
 

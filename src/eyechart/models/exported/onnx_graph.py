@@ -88,6 +88,15 @@ class OnnxGraph(Graph):
         """The `metadata_props` of the file."""
         return {entry.key: entry.value for entry in self._proto.metadata_props}
 
+    def scalar(self, name: str) -> float | None:
+        """Return the only number of the weight with this last name, None without such a weight."""
+        from onnx.numpy_helper import to_array
+
+        for tensor in self._proto.graph.initializer:
+            if tensor.name.rpartition(".")[2] == name and prod(tensor.dims) == 1:
+                return float(to_array(tensor, base_dir=str(self.path.parent)).item())
+        return None
+
     @cached_property
     def precision(self) -> str:
         """The precision by operators, then by the type of most weights."""
