@@ -129,6 +129,9 @@ ADVANCED = (
            "have sensitivity, specificity and average precision", "", "CLASS"),
     Option("cluster", "the column of slices.csv whose images are not independent, such as patient or device: intervals "
            "and tests of image classification then count its values, not images", "", "COLUMN"),
+    Option("threshold-from", "the split on which the thresholds for a specificity and a sensitivity of 95 % are chosen "
+           "with the same model; sensitivity and specificity at them are reported (with --eye-positive)", "",
+           "BENCHMARK/SPLIT"),
 )  # fmt: skip
 OPTIONS = EVERYDAY + ADVANCED
 GROUPS = {

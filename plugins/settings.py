@@ -223,6 +223,7 @@ def get_settings(config: pytest.Config) -> Settings:
             categories=get_option(config, "categories"),
             positive=get_option(config, "positive"),
             cluster=get_option(config, "cluster"),
+            threshold_from=get_option(config, "threshold-from"),
             options=_read_protocol_options(config),
             by_protocol=read_suite_options(config),
         )

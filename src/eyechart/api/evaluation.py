@@ -174,6 +174,7 @@ def _session_settings(chosen: RunSettings, limit: Limit, seed: int) -> Settings:
         ray=chosen["ray"],
         positive=chosen["positive"],
         cluster=chosen["cluster"],
+        threshold_from=chosen["threshold_from"],
         blank=chosen["blank"] and parse_blank(chosen["blank"]),
         slices=chosen["slices"],
         templates=chosen["templates"],

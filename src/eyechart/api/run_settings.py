@@ -29,6 +29,7 @@ class RunSettings(TypedDict, total=False):
         positive: The class that is positive on splits of two classes, as for `--eye-positive`.
         slices: "attributes" to slice by attributes of the images as well, as for `--eye-slices`.
         cluster: The column of slices.csv whose values are clusters of images, as for `--eye-cluster`.
+        threshold_from: The split, `benchmark/split`, on which thresholds are chosen, as for `--eye-threshold-from`.
         progress: Whether a bar is shown.
     """
 
@@ -47,6 +48,7 @@ class RunSettings(TypedDict, total=False):
     positive: str
     slices: Literal["", "attributes"]
     cluster: str
+    threshold_from: str
     progress: bool
 
 
@@ -66,6 +68,7 @@ DEFAULTS: RunSettings = {
     "positive": "",
     "slices": "",
     "cluster": "",
+    "threshold_from": "",
     "progress": True,
 }
 

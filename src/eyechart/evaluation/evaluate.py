@@ -3,8 +3,9 @@
 import typing
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Generic
+from typing import Generic, cast
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.dataset.limits import Limit
@@ -149,7 +150,12 @@ class Evaluate(Generic[P]):
         """
         if reason := self.protocol.unavailable(context):
             raise UnavailableError(f"{self.case.model}: {reason}")
-        predictions = self.protocol.predict(context)
+        predictions, digests = self.protocol.predict(context), {*context.runner.digests}
+        if context.threshold_context:
+            other = context.threshold_context()
+            source = f"{other.dataset.benchmark}/{other.dataset.split} ({other.dataset.fingerprint[:8]})"
+            predictions = cast("P", predictions.with_thresholds(partial(self.protocol.predict, other), source))
+            digests |= {*other.runner.digests}
         loads = self.new_loads()
         identity = context.describe_models(loads > 0) if context.describe_models else context.model.identity
         settings = replace(self.settings, limit=limit, sequential=self.test is not None)
@@ -162,7 +168,7 @@ class Evaluate(Generic[P]):
         result.note = " ".join(filter(None, (context.model.model_note, describe_late_files(context.model))))
         result.class_names = prompt_names(context)
         result.prompts = tuple(prompt for prompt in context.prompts.values() if not is_eyechart_prompt(prompt))
-        result.store_entries = tuple(sorted(context.runner.digests))
+        result.store_entries = tuple(sorted(digests))
         result.max_tokens = max(context.runner.token_limits, default=0)
         result.answer_counts = sum(context.runner.answer_counts.values(), AnswerCounts())
         return result

@@ -16,7 +16,7 @@ from eyechart.data.dataset.limits import Limit
 from eyechart.data.labels.label_files import ImageNames, LabelsOption, align_labels, describe_mismatches, read_labels
 from eyechart.data.splits.open_split import list_splits, open_split, unknown_split_message
 from eyechart.data.splits.registry import SplitRef
-from eyechart.errors import AbsentError, DataError
+from eyechart.errors import AbsentError, DataError, SpecError
 from eyechart.evaluation.evaluate import PUBLISHED_WITH_DUPLICATES, Evaluate, make_label_policy, resolve_class_names
 from eyechart.evaluation.settings import Case, Settings
 from eyechart.gate.sequential.stop_early import SequentialTest
@@ -286,8 +286,31 @@ class Session:
             label_policy=make_label_policy(settings, dataset),
             positive=settings.positive,
             cluster=settings.cluster,
+            threshold_context=partial(self._threshold_context, case, model, progress, dataset)
+            if settings.threshold_from and dataset.classes == 2
+            else None,
             duplicate_names=settings.names in PUBLISHED_WITH_DUPLICATES,
         )
+
+    def _threshold_context(self, case: Case, model: Model, progress: Progress, dataset: Dataset) -> Context:
+        """Return the context of a case on the split of `--eye-threshold-from`. Raises SpecError for one of no use."""
+        name = self.settings.threshold_from
+        problem = ""
+        if not self.settings.positive:
+            problem = "no class is positive. Name it with --eye-positive"
+        elif name == case.whole_split:
+            problem = "that is the evaluated split. Name another one, or choose other cases with -k"
+        if not problem:
+            benchmark, _, split = name.rpartition("/")
+            there = replace(case, benchmark=benchmark, split=split)
+            context = replace(self.make_context(there, model, progress), cluster="")
+            if context.dataset.classes == 2 and {*context.dataset.names} == {*dataset.names}:
+                return context
+            problem = (
+                f"its classes are not those of {case.whole_split}, {' and '.join(dataset.names) or 'without names'}. "
+                "Name a split of the same two classes"
+            )
+        raise SpecError(f"--eye-threshold-from is '{name}', and {problem}.")
 
 
 def make_engine(settings: Settings, worker: tuple[int, int] = (0, 1)) -> Engine:

@@ -44,6 +44,7 @@ class Settings:
     categories: str = "equivalent"
     positive: str = ""
     cluster: str = ""
+    threshold_from: str = ""
     options: Mapping[str, RequestedValues] = field(default_factory=dict)
     sequential: bool = False
     answer_command: str = ""

@@ -87,6 +87,15 @@ class Predictions(ABC):
         """Return for each image (n,) 1 if all its answers were received, 0 for an error, NaN without a request."""
         return answered_images(np.arange(len(self.keys)), self.errors, len(self.keys))
 
+    def with_thresholds(self, predict_other: "Callable[[], Predictions]", source: str) -> "Predictions":  # noqa: ARG002
+        """Return these predictions with thresholds that are chosen on those of another split, if they have scores.
+
+        Args:
+            predict_other: Returns the predictions of the same model on the other split (`--eye-threshold-from`).
+            source: The name and the fingerprint of the other split, for the record.
+        """
+        return self
+
     def clusters(self) -> Ints | None:
         """Return the cluster (sampling unit) of each image (n,), None where every image is its own."""
         return None

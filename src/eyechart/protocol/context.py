@@ -59,6 +59,7 @@ class Context:
     `label_sets` cover the selected images, `dataset.label_sets` the whole split. `label_policy`
     says how labels are compared, and `positive` names the positive class of splits of two classes, "" for none.
     `cluster` names the column of slices.csv whose values are the clusters of images, such as patients.
+    `threshold_context` makes the context of the same case on the split that thresholds are chosen on, None without one.
     `describe_models` stores the descriptions of the models, and returns the identity
     of the one that answered, which may have been on another device; its argument is whether models answered in this
     case. `extra_variant` collects further settings for the record, such as the weights of a text encoder, and `prompts`
@@ -82,6 +83,7 @@ class Context:
     label_policy: LabelPolicy = field(default_factory=LabelPolicy)
     positive: str = ""
     cluster: str = ""
+    threshold_context: "Callable[[], Context] | None" = None
     duplicate_names: bool = False
     extra_variant: dict[str, str] = field(default_factory=dict)
     prompts: dict[str, Prompt] = field(default_factory=dict)

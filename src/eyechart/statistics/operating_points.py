@@ -1,4 +1,4 @@
-"""Operating points of scores of two classes: the sensitivity at a given specificity, and the reverse."""
+"""Operating points of scores of two classes: the sensitivity at a given specificity, the reverse, and thresholds."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -63,12 +63,84 @@ def specificity_at_sensitivity(scores: ArrayLike, positive: ArrayLike, sensitivi
     return _measure("specificity_at_sensitivity", negated, others, "sensitivity", sensitivity)
 
 
-def _measure(function: str, scores: ArrayLike, positive: ArrayLike, name: str, least: float) -> Measure:
-    """Return the largest share of positive samples that are kept while a share of at least `least` others is not."""
+def threshold_at_specificity(scores: ArrayLike, positive: ArrayLike, specificity: float) -> float:
+    """Return the smallest threshold whose specificity is at least a given one.
+
+    A sample is called positive if its score reaches the threshold. Of the thresholds with that specificity this one has
+    the largest sensitivity, that of `sensitivity_at_specificity`.
+
+    Args:
+        scores: As for `sensitivity_at_specificity`.
+        positive: As for `sensitivity_at_specificity`.
+        specificity: In (0, 1].
+
+    Returns:
+        One of the scores, or the next number above all of them if each of them calls too many samples positive. NaN
+        unless samples of both classes count, or if no number is large enough.
+
+    Raises:
+        ValueError: As `sensitivity_at_specificity`.
+
+    Source: as `sensitivity_at_specificity`.
+
+    >>> threshold_at_specificity([0.9, 0.8, 0.7, 0.4, 0.2], [1, 0, 1, 1, 0], 0.5)
+    0.4
+    >>> threshold_at_specificity([0.9, 0.8, 0.7, 0.4, 0.2], [1, 0, 1, 1, 0], 0.9)
+    0.9
+    """
+    called, others = _classes("threshold_at_specificity", scores, positive, "specificity", specificity)
+    if not len(called) or not len(others):
+        return float("nan")
+    known = np.union1d(called, others)
+    thresholds = np.append(known, np.nextafter(known[-1], np.inf))
+    reached = np.searchsorted(np.sort(others), thresholds) / len(others) >= specificity - _ROUNDING
+    return float(thresholds[reached.argmax()]) if reached.any() else float("nan")
+
+
+def threshold_at_sensitivity(scores: ArrayLike, positive: ArrayLike, sensitivity: float) -> float:
+    """Return the largest threshold whose sensitivity is at least a given one.
+
+    Args:
+        scores: As for `sensitivity_at_specificity`.
+        positive: As for `sensitivity_at_specificity`.
+        sensitivity: In (0, 1].
+
+    Returns:
+        One of the scores of positive samples. NaN unless samples of both classes count.
+
+    Raises:
+        ValueError: As `sensitivity_at_specificity`.
+
+    Source: as `sensitivity_at_specificity`.
+
+    >>> threshold_at_sensitivity([0.9, 0.8, 0.7, 0.4, 0.2], [1, 0, 1, 1, 0], 0.6)
+    0.7
+    """
+    called, others = _classes("threshold_at_sensitivity", scores, positive, "sensitivity", sensitivity)
+    if not len(called) or not len(others):
+        return float("nan")
+    needed = int(np.ceil(sensitivity * len(called) - _ROUNDING))
+    return float(np.sort(called)[-needed])
+
+
+def _classes(function: str, scores: ArrayLike, positive: ArrayLike, name: str, least: float) -> tuple[Floats, Floats]:
+    """Return the scores of the positive samples that count, and those of the others."""
+    score, outcome = _check(function, scores, positive, name, least)
+    return score[(outcome == 1) & ~np.isnan(score)], score[(outcome == 0) & ~np.isnan(score)]
+
+
+def _check(function: str, scores: ArrayLike, positive: ArrayLike, name: str, least: float) -> tuple[Floats, Floats]:
+    """Return the scores and outcomes (n,)."""
     score = check_vector(function, "scores", scores)
     outcome = check_outcomes(function, "positive", positive, ndim=1)
     check_length(function, "positive", outcome, len(score))
     require(0 < least <= 1, function, name, "above 0 and at most 1", least)
+    return score, outcome
+
+
+def _measure(function: str, scores: ArrayLike, positive: ArrayLike, name: str, least: float) -> Measure:
+    """Return the largest share of positive samples that are kept while a share of at least `least` others is not."""
+    score, outcome = _check(function, scores, positive, name, least)
     known = np.flatnonzero(~np.isnan(score) & ~np.isnan(outcome))
     rows = known[np.argsort(-score[known], kind="stable")]
     ends, kinds = run_ends(score[rows]), outcome[rows].astype(np.int64)

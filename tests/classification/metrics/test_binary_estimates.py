@@ -15,9 +15,10 @@ from eyechart.classification.answers.class_predictions import ClassPredictions, 
 from eyechart.classification.metrics.binary_estimates import binary_scores
 from eyechart.classification.metrics.class_estimates import confidence, mean_per_class_recall, proper_scores, top1
 from eyechart.data.dataset.dataset import Row, build_original_labels
-from eyechart.errors import SpecError
+from eyechart.errors import EyechartError, SpecError
 from eyechart.gate.comparison.compare_metrics import compare_metrics
 from eyechart.statistics.auroc import delong_interval, delong_test
+from eyechart.statistics.clusters import clustered_wilson
 
 LABELS = np.tile([0, 1, 1], 10)
 RANDOM = np.random.default_rng(0)
@@ -148,3 +149,98 @@ def test_a_column_of_slices_is_the_cluster_and_a_split_without_it_is_refused(par
     whole = run.metrics[run.metrics["subset"].isin(("all", "asked"))].set_index("metric")
     assert whole["n_clusters"][["acc1", "auroc", "answered"]].tolist() == [4, 4, 4]
     assert {*run.metrics["option_cluster"].dropna()} == {"patient"}
+
+
+def test_thresholds_are_those_of_the_other_split() -> None:
+    """Oracle: scikit-learn's curve of the other scores, applied to these by hand."""
+    clusters = np.arange(30) // 3
+    here, other = of_scores(FIRST), of_scores(SECOND, np.roll(LABELS, 1))
+    here, other = (replace(one, targets=replace(one.targets, positive=1)) for one in (here, other))
+    here = replace(here, targets=replace(here.targets, clusters=clusters))
+    joined = here.with_thresholds(lambda: other, "parts/val (12345678)")
+    assert isinstance(joined, ClassPredictions)
+    found = {one.name: one for one in binary_scores(joined)}
+    scores, others = (table[:, 1] - table[:, 0] for table in (FIRST.astype(np.float64), SECOND.astype(np.float64)))
+    alarms, hits, thresholds = roc_curve(np.roll(LABELS, 1), others, drop_intermediate=False)
+    for target, threshold in (
+        ("specificity", thresholds[alarms <= 0.05].min()),
+        ("sensitivity", thresholds[hits >= 0.95].max()),
+    ):
+        name = f"threshold_for_95_{target}"
+        assert found[name].value == pytest.approx(threshold)
+        called = scores >= threshold
+        for share, kind in (("sensitivity", 1), ("specificity", 0)):
+            one = found[f"{share}_at_{name}"]
+            outcomes = np.where(kind == LABELS, called == kind, np.nan)
+            assert one.value == pytest.approx(np.nanmean(outcomes))
+            assert one.interval == pytest.approx(clustered_wilson(outcomes, clusters))
+    assert joined.full_variant()["threshold_from"] == "parts/val (12345678)"
+
+
+@pytest.fixture(scope="module")
+def splits(parts: Path) -> Path:
+    """The folder of `parts` with further splits: val, one of other classes, and one without a defect."""
+    for split, kinds in (("val", ("good", "defect")), ("renamed", ("good", "bad")), ("sound", ("good", "defect"))):
+        for kind in kinds:
+            folder = parts.parent / split / kind
+            folder.mkdir(parents=True)
+            for number in range(1 if split == "sound" else 4):
+                colour = (30 * number + 10, 0, 255) if kind == "good" else (255, 0, 30 * number + 10)
+                Image.new("RGB", (40 + number, 50), colour).save(folder / f"{number}.png")
+    (parts.parent / "sound" / "defect" / "0.png").write_bytes(b"no image")
+    return parts.parent.parent
+
+
+def margins(samples: Any) -> tuple[Any, Any]:
+    """The score of the class defect minus that of good, by the sample table, and whether an image is a defect."""
+    first = np.where(samples["top1"].astype(int) == 0, 1, -1)  # the class 0 is defect
+    gap = samples["score1"].astype(float) - samples["score2"].astype(float)
+    return (first * gap).to_numpy(), samples["label"].astype(int).to_numpy() == 0
+
+
+def test_a_threshold_is_chosen_on_another_split(splits: Path, tmp_path: Path) -> None:
+    folders = {"out": tmp_path / "runs", "store": tmp_path / "store", "data_root": str(splits)}
+    evaluate = partial(eyechart.evaluate, "open_clip[toybox-clip]", protocol="zero_shot", **folders)
+    run = evaluate("parts/test", positive="defect", threshold_from="parts/val")
+    (source,) = {*run.metrics["option_threshold_from"].dropna()}
+    assert source.startswith("parts/val (")
+    value = run.metrics.set_index("metric")["value"]
+    here, there = margins(run.samples), margins(evaluate("parts/val").samples)
+    for target, expected in (("specificity", there[0][~there[1]].max()), ("sensitivity", there[0][there[1]].min())):
+        threshold = value[f"threshold_for_95_{target}"]
+        if target == "sensitivity":
+            assert threshold == pytest.approx(expected, abs=1e-5)
+        else:
+            assert threshold == pytest.approx(min(there[0][there[0] > expected + 1e-6], default=expected), abs=1e-5)
+        called = here[0] >= threshold
+        assert value[f"sensitivity_at_threshold_for_95_{target}"] == called[here[1]].mean()
+        assert value[f"specificity_at_threshold_for_95_{target}"] == (~called)[~here[1]].mean()
+
+
+@pytest.mark.parametrize(
+    ("positive", "split", "problem"),
+    [
+        ("", "parts/val", r"no class is positive\. Name it with --eye-positive"),
+        ("defect", "parts/test", r"that is the evaluated split\. Name another one"),
+        ("good", "parts/renamed", r"its classes are not those of parts/test, defect and good\."),
+        (
+            "defect",
+            "parts/sound",
+            r"parts/sound \(\w{8}\) has no threshold with a specificity of 95 %\. Expected images",
+        ),
+        ("defect", "parts/none", r"parts/none"),
+    ],
+)
+def test_a_split_of_no_use_for_thresholds_is_refused(
+    splits: Path, tmp_path: Path, positive: str, split: str, problem: str
+) -> None:
+    folders = {"out": tmp_path / "runs", "store": tmp_path / "store", "data_root": str(splits)}
+    with pytest.raises(EyechartError, match=problem):
+        eyechart.evaluate(
+            "open_clip[toybox-clip]",
+            "parts/test",
+            protocol="zero_shot",
+            positive=positive,
+            threshold_from=split,
+            **folders,
+        )

@@ -2,10 +2,10 @@
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +45,8 @@ class Targets:
 
     `names` are the class names of the case, () if the classes have none. `positive` is the class of a split of two
     classes that sensitivity is about, None if none is named. `clusters` (n,) are those of the images, such as patients,
-    by a column of slices.csv, None where every image is its own.
+    by a column of slices.csv, None where every image is its own. `tuning` are the predictions of the same model on the
+    split that thresholds are chosen on, and `threshold_from` is its name.
     """
 
     label_sets: tuple[LabelSet, ...] = ()
@@ -57,6 +58,8 @@ class Targets:
     positive: int | None = None
     clusters: Ints | None = None
     cluster_column: str = ""
+    tuning: "ClassPredictions | None" = field(default=None, repr=False, compare=False)
+    threshold_from: str = ""
 
     @classmethod
     def from_context(cls, context: Context) -> "Targets":
@@ -93,7 +96,15 @@ class Targets:
         strict = "strict" if self.policy.strict_categories else "equivalent"
         positive = {} if self.positive is None else {"positive": self.class_text(self.positive)}
         cluster = {"cluster": self.cluster_column} if self.cluster_column else {}
-        return {"equivalences": self.policy.source, "categories": strict, "empty": empty, **positive, **cluster}
+        source = {"threshold_from": self.threshold_from} if self.threshold_from else {}
+        return {
+            "equivalences": self.policy.source,
+            "categories": strict,
+            "empty": empty,
+            **positive,
+            **cluster,
+            **source,
+        }
 
     def count_clusters(self, counted: Bools) -> int:
         """Return the number of clusters with an image of a mask (n,)."""
@@ -231,6 +242,13 @@ class ClassPredictions(Classification):
     def epochs(self) -> "tuple[ClassPredictions, ...]":
         """These predictions, the only epoch."""
         return (self,)
+
+    def with_thresholds(self, predict_other: Callable[[], Predictions], source: str) -> Predictions:
+        """Return these predictions with those of the split that thresholds are chosen on, if they have scores."""
+        if not self.scores.shape[1]:
+            return self
+        other = cast("ClassPredictions", predict_other())
+        return replace(self, targets=replace(self.targets, tuning=other, threshold_from=source))
 
     def name_of(self, metric: str) -> str:
         """Return the metric's own name."""

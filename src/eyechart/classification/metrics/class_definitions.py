@@ -8,6 +8,7 @@ from eyechart.results.records import LABELLED
 from eyechart.statistics import categories
 
 POSITIVE = "scores of a split of two classes, and --eye-positive"
+FIXED = "scores of a split of two classes, --eye-positive and --eye-threshold-from"
 DEFINITIONS = (
     MetricDefinition(
         "acc1",
@@ -174,6 +175,30 @@ DEFINITIONS = (
         higher_is_better=True,
         range=SHARE,
         needs=POSITIVE,
+    ),
+    *(
+        definition
+        for target in ("specificity", "sensitivity")
+        for definition in (
+            MetricDefinition(
+                f"threshold_for_95_{target}",
+                f"The threshold that has a {target} of at least 95 % on the split of --eye-threshold-from.",
+                higher_is_better=None,
+                unit="number",
+                range=(-inf, inf),
+                needs=FIXED,
+            ),
+            *(
+                MetricDefinition(
+                    f"{name}_at_threshold_for_95_{target}",
+                    f"The {name} at the threshold that has a {target} of at least 95 % on another split.",
+                    higher_is_better=True,
+                    range=SHARE,
+                    needs=FIXED,
+                )
+                for name in ("sensitivity", "specificity")
+            ),
+        )
     ),
 )
 

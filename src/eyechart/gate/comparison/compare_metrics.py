@@ -34,7 +34,7 @@ from eyechart.statistics.significance import bootstrap_change, interval_change, 
 SAME = ("fingerprint", "seed", "samples")
 SIDES = ("in the baseline", "now")
 # how answers and labels are read
-RULES = ("parser_version", "equivalences", "categories", "support_n", "support_sha256", "positive")
+RULES = ("parser_version", "equivalences", "categories", "support_n", "support_sha256", "positive", "threshold_from")
 HASH = re.compile("[0-9a-f]{64}")
 MCNEMAR, SIGN_FLIPS = "exact McNemar", "exact sign flips of clusters"  # how proportions are tested
 BOOTSTRAP = "paired bootstrap"
