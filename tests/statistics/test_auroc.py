@@ -1,6 +1,7 @@
 """AUROC is scikit-learn's, its variance and test are DeLong's and Obuchowski's, and its interval covers."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ samples = st.lists(
     min_size=4,
     max_size=30,
 )
+STATISTICS = Path(__file__).parents[2] / "docs" / "statistics.md"
 INDEX = np.arange(40)
 KNOWN = (INDEX * 7 % 5 < 2).astype(float)
 FIRST = (INDEX * 37 % 101) / 101 + 0.25 * KNOWN
@@ -157,3 +159,31 @@ def test_the_interval_covers_and_the_test_keeps_its_level_with_clusters() -> Non
     covered, rejected = simulate(0.8, 60, 4, 300, shared=0.6)
     assert 0.92 < covered < 0.98
     assert rejected < 0.08
+
+
+COVERAGE = {  # the table of docs/statistics.md: area, patients, coverage, share of small p-values
+    (0.7, 12): (0.971, 0.083),
+    (0.7, 30): (0.958, 0.064),
+    (0.7, 60): (0.954, 0.058),
+    (0.7, 200): (0.954, 0.049),
+    (0.9, 12): (0.960, 0.044),
+    (0.9, 30): (0.951, 0.047),
+    (0.9, 60): (0.947, 0.048),
+    (0.9, 200): (0.949, 0.047),
+    (0.97, 30): (0.926, 0.020),
+    (0.97, 60): (0.935, 0.034),
+    (0.97, 200): (0.948, 0.042),
+}
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(("area", "patients"), COVERAGE)
+def test_the_coverage_with_clusters_is_that_of_the_documentation(area: float, patients: int) -> None:
+    runs = 1500 if patients == 12 else 4000
+    found, published = simulate(area, patients, 4, runs, shared=0.6), COVERAGE[area, patients]
+    assert found == pytest.approx(published, abs=6e-4)  # the seed is fixed, and the table is rounded
+    lines = STATISTICS.read_text(encoding="utf-8").splitlines()
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("|")]
+    (header,) = [cells for cells in rows if cells[:2] == ["AUROC", "12 patients"]]
+    (row,) = [cells for cells in rows if cells[0] == str(area) and len(cells) == len(header)]
+    assert row[header.index(f"{patients} patients")] == f"{published[0]:.3f} ({published[1]:.3f})"
