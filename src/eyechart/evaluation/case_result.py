@@ -157,7 +157,7 @@ class CaseResult(Generic[P]):
             *((failed,) if errors else ()),
             *((f"{case}: {self.stop}",) if self.stop else ()),
             *((f"{self.case.model}: {self.note}",) if self.note else ()),
-            *(f"{case}: {note}" for note in (*self.predictions.notes(), *self.silence_notes())),
+            *(f"{case}: {note}" for note in (*self.predictions.notes(), *self.silence_notes(), *self.cluster_notes())),
             *(f"{split}: {note}" for note in (*self.dataset.notes, *self.predictions.data_notes())),
         )
 
@@ -171,6 +171,15 @@ class CaseResult(Generic[P]):
                 f"{counts.truncated:,} of them at the token limit of {self.max_tokens:,}. Raise {more}, or see to the "
                 "server: one that separates reasoning, such as LM Studio or vLLM with --reasoning-parser, may take a "
                 "whole answer for reasoning."
+            )
+
+    def cluster_notes(self) -> Iterator[str]:
+        """Yield a note if the case ignores the column of clusters, as protocols besides image classification do."""
+        column = self.settings.cluster
+        if column and "cluster" not in self.predictions.full_variant():
+            yield (
+                f"--eye-cluster={column} has no effect here: intervals and tests of this case do not count its values; "
+                "only protocols of image classification do."
             )
 
     def count_outcomes(self) -> OutcomeCounts:

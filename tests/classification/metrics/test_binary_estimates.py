@@ -149,6 +149,7 @@ def test_a_column_of_slices_is_the_cluster_and_a_split_without_it_is_refused(par
     whole = run.metrics[run.metrics["subset"].isin(("all", "asked"))].set_index("metric")
     assert whole["n_clusters"][["acc1", "auroc", "answered"]].tolist() == [4, 4, 4]
     assert {*run.metrics["option_cluster"].dropna()} == {"patient"}
+    assert not any("--eye-cluster" in note for note in run.records[0].notes)
 
 
 def test_thresholds_are_those_of_the_other_split() -> None:

@@ -128,3 +128,13 @@ def test_a_table_is_a_case_of_pytest_and_a_group_of_the_page(
     )
     for shown in ("Which colour?", "A) red", "4 cups", "data:image/jpeg;base64,"):
         assert shown in page
+
+
+def test_a_note_says_that_a_column_of_clusters_has_no_effect_on_questions(shop: Shop, ask: Any, talker: Any) -> None:
+    plain, clustered = (
+        ask(talker(say), shop(ROWS), name="m", **more).records[0] for more in ({}, {"cluster": "shelf"})
+    )
+    assert not any("--eye-cluster" in note for note in plain.notes)
+    (note,) = [note for note in clustered.notes if "--eye-cluster=shelf has no effect here" in note]
+    assert note.startswith("myshop/shelf/m")
+    assert [metric.ci for metric in clustered.metrics] == [metric.ci for metric in plain.metrics]
