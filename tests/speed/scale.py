@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.metadata import entry_points
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -213,7 +214,11 @@ def warm() -> Iterator[str]:
         for when in ("first", "its answers are stored"):
             cost = run(Path(name), "--eye-preset=first-run")
             yield f"the main job, {when}: {cost}"
-        yield f"one case of 177 images: {run(Path(name), '-k', 'supervised and imagenet/sample/')}"
+        one = ("-k", "supervised and imagenet/sample/")
+        yield f"one case of 177 images: {run(Path(name), *one)}"
+        others = [point.name for point in entry_points(group="pytest11") if point.name != "eyechart.plugins"]
+        without = run(Path(name), *one, *(f"-pno:{plugin}" for plugin in others))
+        yield f"the same without the plugins of other packages: {without}"
 
 
 def unrelated(pairs: int = 11) -> Iterator[str]:
