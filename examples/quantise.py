@@ -1,8 +1,12 @@
-"""Quantise an exported model to 8 bits by static calibration with ONNX Runtime.
+"""Quantise an exported model to 8 bits with ONNX Runtime.
 
     python examples/quantise.py 'onnx[lite0.onnx]' lite0_int8.onnx imagenet/sample-near
-    CLIP='onnx_clip[clip,like=open_clip[toybox-clip]]'
-    python examples/quantise.py "$CLIP" clip/vision_model_int8.onnx toybox/sample-scenes
+    python examples/quantise.py 'onnx[lite0.onnx]' lite0_tensor.onnx imagenet/sample-near tensor
+    python examples/quantise.py 'onnx[lite0.onnx]' lite0_dynamic.onnx imagenet/sample-near dynamic
+    python examples/quantise.py 'onnx_clip[clip]' clip/vision_model_int8.onnx toybox/sample-scenes
+
+With `channel`, which is the default, each channel of the weights has its own scale; with `tensor`, each tensor. With
+`dynamic`, the model finds the scales of activations while it answers, and reads no calibration images.
 
 The model prepares the calibration images as it does those that it answers about. The images are those of a split or of
 a folder, one folder for each class; take others than those that are evaluated.
@@ -14,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from onnxruntime.quantization import CalibrationDataReader, QuantType, quantize_static
+from onnxruntime.quantization import CalibrationDataReader, QuantType, quantize_dynamic, quantize_static
 from onnxruntime.quantization.shape_inference import quant_pre_process
 
 from eyechart.api.evaluation import open_data
@@ -39,21 +43,26 @@ class Images(CalibrationDataReader):  # type: ignore[misc]  # onnxruntime has no
         return next(self.inputs, None)
 
 
-def quantise(spec: str, path: Path, images: str, activations: QuantType = QuantType.QUInt8) -> None:
-    """Write the image part of a model with weights and activations of 8 bits, each channel with its own scale."""
+def quantise(spec: str, path: Path, images: str, scales: str = "channel") -> None:
+    """Write the image part of a model with weights and activations of 8 bits."""
+    if scales not in ("channel", "tensor", "dynamic"):
+        sys.exit(f"'{scales}' is no kind of scales. Expected channel, tensor or dynamic.")
     model = create_model(parse_spec(spec), device="cpu", offline=True)
     with tempfile.TemporaryDirectory() as folder:
         prepared = Path(folder) / "prepared.onnx"
         quant_pre_process(str(model.path), str(prepared), skip_symbolic_shape=True)
+        if scales == "dynamic":
+            quantize_dynamic(str(prepared), str(path), weight_type=QuantType.QUInt8)
+            return
         quantize_static(
             str(prepared),
             str(path),
             Images(model, images),
-            per_channel=True,
-            activation_type=activations,
+            per_channel=scales == "channel",
+            activation_type=QuantType.QUInt8 if scales == "channel" else QuantType.QInt8,
             weight_type=QuantType.QInt8,
         )
 
 
 if __name__ == "__main__":
-    quantise(sys.argv[1], Path(sys.argv[2]), sys.argv[3])
+    quantise(sys.argv[1], Path(sys.argv[2]), *sys.argv[3:])
