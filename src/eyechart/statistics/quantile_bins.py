@@ -13,7 +13,7 @@ _MOST_DIGITS = 9
 _SHIFTED = 0.02  # of the values, which a rounded edge may put into another bin
 
 
-def quantile_bins(values: ArrayLike, bins: int = 4, least: int = 30) -> tuple[Ints, tuple[float, ...]]:
+def quantile_bins(values: ArrayLike, parts: int = 4, least: int = 30) -> tuple[Ints, tuple[float, ...]]:
     """Return the bin of each value, of about equal sizes, and the edges between bins.
 
     Equal values are in one bin, so that there are fewer bins if many values are equal. A value is in the first bin
@@ -21,7 +21,7 @@ def quantile_bins(values: ArrayLike, bins: int = 4, least: int = 30) -> tuple[In
 
     Args:
         values: (n,) numbers, NaN for a sample without one.
-        bins: How many bins there are at most, at least 2.
+        parts: How many bins there are at most, at least 2.
         least: With fewer values, there are no bins.
 
     Returns:
@@ -39,13 +39,13 @@ def quantile_bins(values: ArrayLike, bins: int = 4, least: int = 30) -> tuple[In
     """
     numbers = np.asarray(values, np.float64)
     require(numbers.ndim == 1, "quantile_bins", "values", "an array of 1 dimension", numbers)
-    require(check_whole_number("quantile_bins", "bins", bins) >= 2, "quantile_bins", "bins", "at least 2", bins)
+    require(check_whole_number("quantile_bins", "parts", parts) >= 2, "quantile_bins", "parts", "at least 2", parts)
     known = np.isfinite(numbers)
     codes = np.full(len(numbers), -1, np.int64)
     if known.sum() < max(1, least):
         return codes, ()
     some = numbers[known]
-    edges = np.unique(np.quantile(some, np.arange(1, bins) / bins))
+    edges = np.unique(np.quantile(some, np.arange(1, parts) / parts))
     edges = edges[edges < some.max()]
     edges = edges[np.diff(np.searchsorted(np.sort(some), edges, side="right"), prepend=0) > 0]  # no bin is empty
     exact = np.searchsorted(edges, some, side="left")

@@ -59,7 +59,7 @@ class MetricVerdict(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Annotated[str, doc(f"One of {WORDS}.")]
 
 
-class _GroupVerdict(msgspec.Struct, frozen=True, kw_only=True):
+class GroupVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """The verdict on several metrics: a regression if any metric has one, else the pooled one or that of the primary
     metrics.
     """
@@ -83,9 +83,9 @@ class SessionVerdicts(msgspec.Struct, frozen=True, kw_only=True):
     alpha: Annotated[float, doc("Significance level of each family.")]
     max_drop: Annotated[float, doc("Largest loss that is tolerated.")]
     margin: Annotated[float | None, doc("Loss that must be excluded, null without --eye-margin.")]
-    benchmarks: Annotated[tuple[_GroupVerdict, ...], doc("Verdict on each benchmark.")]
-    models: Annotated[tuple[_GroupVerdict, ...], doc("Verdict on each model.")]
-    cases: Annotated[tuple[_GroupVerdict, ...], doc("Verdict on each case.")]
+    benchmarks: Annotated[tuple[GroupVerdict, ...], doc("Verdict on each benchmark.")]
+    models: Annotated[tuple[GroupVerdict, ...], doc("Verdict on each model.")]
+    cases: Annotated[tuple[GroupVerdict, ...], doc("Verdict on each case.")]
     metrics: Annotated[tuple[MetricVerdict, ...], doc("Verdict on each metric.")]
     slices: Annotated[
         tuple[MetricVerdict, ...], doc("Slices with a significant change, and those that a policy rule gates.")
@@ -141,15 +141,15 @@ def write_verdicts(path: Path, verdicts: SessionVerdicts) -> None:
         raise ReportError(f"{path} cannot be written: {error.strerror or error}.") from error
 
 
-def _group_verdicts(verdicts: Sequence[Verdict], name: Callable[[Verdict], str]) -> tuple[_GroupVerdict, ...]:
+def _group_verdicts(verdicts: Sequence[Verdict], name: Callable[[Verdict], str]) -> tuple[GroupVerdict, ...]:
     """Return the verdict on the metrics of each name, in the order of their first occurrence."""
     groups: dict[str, list[Verdict]] = {}
     for verdict in verdicts:
         groups.setdefault(name(verdict), []).append(verdict)
-    return tuple(_GroupVerdict(name=key, verdict=session_verdict(group)) for key, group in groups.items())
+    return tuple(GroupVerdict(name=key, verdict=session_verdict(group)) for key, group in groups.items())
 
 
-def _model_verdicts(verdicts: Sequence[Verdict], pooled: Sequence[Verdict]) -> tuple[_GroupVerdict, ...]:
+def _model_verdicts(verdicts: Sequence[Verdict], pooled: Sequence[Verdict]) -> tuple[GroupVerdict, ...]:
     """Return the verdict on each model, with its pooled decision if it has one."""
     of_model = {(verdict.comparison.model, kind_of_metric(verdict.comparison)): verdict for verdict in pooled}
     groups = []
