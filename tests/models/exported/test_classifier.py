@@ -208,6 +208,21 @@ def test_the_head_is_known_before_an_image(tmp_path: Path, steps: Path) -> None:
     assert told.imagenet
 
 
+def test_a_folder_has_files_by_their_endings_and_the_preprocessing_above_them(tmp_path: Path) -> None:
+    (tmp_path / "onnx").mkdir()
+    save_graph(tmp_path / "onnx" / "model.onnx")
+    save_graph(tmp_path / "model_q4.onnx")
+    (tmp_path / "config.json").write_text(json.dumps({"pretrained_cfg": HALF}))
+    whole, small = model(tmp_path), model(tmp_path, "file=q4")
+    assert (whole.identity.name, small.identity.name) == ("model", "model_q4")
+    for made in (whole, small):
+        np.testing.assert_allclose(answers(made), expected(), atol=1e-5)
+    with pytest.raises(ModelError, match=r"has no model_fp16\.onnx, .* it has model\.onnx, model_q4\.onnx\. Correct"):
+        model(tmp_path, "file=fp16")
+    with pytest.raises(SpecError, match=r"has file=q4, which chooses among the files of a folder\. Leave it out"):
+        model(tmp_path / "model_q4.onnx", "file=q4")
+
+
 def damaged(folder: Path, kind: str) -> Path:
     path = save_graph(folder / f"{kind}.onnx", external="gone.data" if kind == "external" else "")
     data = path.read_bytes()
@@ -238,7 +253,7 @@ def damaged(folder: Path, kind: str) -> Path:
     ("kind", "sentence"),
     [
         ("missing", r"missing\.onnx does not exist\. Check the path"),
-        ("folder", r"folder\.onnx is a folder\. Name a file instead; it has onnx/model_int8\.onnx\."),
+        ("folder", r"folder\.onnx has no model\.onnx, in it or in its folder onnx; it has model_int8\.onnx\. Correct"),
         ("cut", r"cut\.onnx (is no ONNX file, or is damaged|holds no graph)"),
         ("pointer", r"pointer\.onnx is a pointer of Git LFS instead of the file: run git lfs pull"),
         ("empty", r"empty\.onnx is empty \(0 bytes\): copy it again"),
@@ -249,9 +264,8 @@ def damaged(folder: Path, kind: str) -> Path:
     ],
 )
 def test_a_bad_file_is_one_sentence(tmp_path: Path, steps: Path, kind: str, sentence: str) -> None:
-    made = model(damaged(tmp_path, kind), f"preprocessing={steps}")
     with pytest.raises(ModelError, match=sentence):
-        answers(made) if made.identity else None
+        answers(made) if (made := model(damaged(tmp_path, kind), f"preprocessing={steps}")).identity else None
 
 
 @pytest.mark.parametrize(

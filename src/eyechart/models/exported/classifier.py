@@ -1,4 +1,4 @@
-"""Classifiers in exported files: `onnx[FILE.onnx,like=SPEC]` and `openvino[FILE.xml,like=SPEC]`.
+"""Classifiers in exported files: `onnx[FILE.onnx or FOLDER,like=SPEC]` and `openvino[FILE.xml,like=SPEC]`.
 
 Resize, crop and normalisation come from the model that the file was exported from, or what the exporter wrote into
 or beside the file; they are never guessed. PyTorch is needed only for `like=`.
@@ -10,10 +10,11 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
-from eyechart.errors import ModelError
+from eyechart.errors import ModelError, SpecError
 from eyechart.models.exported.class_names import find_class_names
 from eyechart.models.exported.graph import Graph, Port
 from eyechart.models.exported.model import (
+    Ending,
     Engine,
     ExportedModel,
     ExportedOptions,
@@ -23,6 +24,7 @@ from eyechart.models.exported.model import (
 )
 from eyechart.models.exported.openvino_graph import OpenVinoGraph
 from eyechart.models.options import described
+from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Classifier, Floats, Head
 
 IMAGENET_KEY = "eyechart.imagenet"  # metadata: whether the outputs are one of ImageNet's lists of classes
@@ -44,6 +46,7 @@ class _ClassifierOptions(ExportedOptions):
 class _OnnxOptions(_ClassifierOptions):
     """The options of `onnx[…]`."""
 
+    file: Ending = ""
     engine: Engine = "cpu"
     optimise: Optimise = True
 
@@ -117,11 +120,20 @@ class ExportedClassifier(ExportedModel, Classifier):
 
 
 class OnnxClassifier(OnnxModel, ExportedClassifier):
-    """A classifier in an `.onnx` file, which ONNX Runtime computes."""
+    """A classifier in an `.onnx` file, or in a folder with `model.onnx` and others, which ONNX Runtime computes."""
 
     declared_options = _OnnxOptions
     options: _OnnxOptions
     backend = "onnx"
+
+    def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
+        super().__init__(spec, device=device, offline=offline)
+        if self.path.is_dir():
+            self.path = self.file_of(self.path, "model")
+        elif self.options.file:
+            raise SpecError(
+                f"'{spec}' has file={self.options.file}, which chooses among the files of a folder. Leave it out."
+            )
 
     @cached_property
     def graph(self) -> Graph:

@@ -15,7 +15,7 @@ import numpy as np
 from eyechart.errors import ModelError, SpecError
 from eyechart.models.exported.clip_texts import TextReader, mask_up_to_the_last
 from eyechart.models.exported.graph import Graph, Port
-from eyechart.models.exported.model import Engine, ExportedOptions, OnnxModel, Optimise
+from eyechart.models.exported.model import Ending, Engine, ExportedOptions, OnnxModel, Optimise
 from eyechart.models.exported.onnx_graph import OnnxGraph
 from eyechart.models.open_clip.encoder import OpenClipEncoder
 from eyechart.models.open_clip.files import load_tokenizer
@@ -33,7 +33,7 @@ SCALE_KEY, TEMPLATES_KEY = "eyechart.logit_scale", "eyechart.templates"  # metad
 class OnnxClipOptions(ExportedOptions):
     """The options of `onnx_clip[…]`."""
 
-    file: Annotated[str, described("ending of both files' names, such as int8, q4 or fp16", "none")] = ""
+    file: Ending = ""
     engine: Engine = "cpu"
     optimise: Optimise = True
     logit_scale: Annotated[
@@ -58,28 +58,14 @@ class OnnxClip(OnnxModel, Encoder):
                 "exported from, for its tokenizer, templates and factor of cosines."
             )
         self._reader = None if self.original else TextReader(self.folder, offline=offline)
-        self.path = self._whole or self._tower("vision_model")
-
-    def _find(self, name: str) -> tuple[str, Path | None]:
-        """Return the name of a file with its ending, and its path, None if it is not there."""
-        file = f"{name}_{self.options.file}.onnx" if self.options.file else f"{name}.onnx"
-        paths = (folder / file for folder in (self.folder / "onnx", self.folder))
-        return file, next((path for path in paths if path.is_file()), None)
+        self.path = self._whole or self.file_of(self.folder, "vision_model")
 
     @cached_property
     def _whole(self) -> Path | None:
         """The file with both towers, None if each has its own."""
         if self.folder.suffix == ".onnx":
             return self.folder
-        return None if self._find("vision_model")[1] else self._find("model")[1]
-
-    def _tower(self, name: str) -> Path:
-        """Return the file of a tower. Raises ModelError that lists the files that are there."""
-        file, path = self._find(name)
-        if path:
-            return path
-        there = ", ".join(sorted(path.name for path in self.folder.rglob("*.onnx"))) or "no .onnx file"
-        raise ModelError(f"{self.folder} has no {file}, in it or in its folder onnx; it has {there}. Correct file=….")
+        return None if self.find_file(self.folder, "vision_model") else self.find_file(self.folder, "model")
 
     @cached_property
     def graph(self) -> Graph:
@@ -89,7 +75,7 @@ class OnnxClip(OnnxModel, Encoder):
     @cached_property
     def text_graph(self) -> Graph:
         """The text tower."""
-        return self.graph if self._whole else self.open(self._tower("text_model"))
+        return self.graph if self._whole else self.open(self.file_of(self.folder, "text_model"))
 
     @property
     def weight_files(self) -> tuple[Path, ...]:

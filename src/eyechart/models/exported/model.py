@@ -29,6 +29,7 @@ ONE_BY_ONE = (
     "by one."
 )
 Engine = Annotated[Literal["cpu", "cuda", "tensorrt", "openvino"], described("what computes the graph in ONNX Runtime")]
+Ending = Annotated[str, described("ending of a file's name in a folder, such as int8, q4 or fp16", "none")]
 Optimise = Annotated[bool, described("whether ONNX Runtime fuses operators")]
 
 
@@ -187,7 +188,10 @@ class ExportedModel(Model):
 
 
 class OnnxModel(ExportedModel):
-    """A model whose graphs ONNX Runtime computes; its options have an `engine`, and whether to `optimise`."""
+    """A model whose graphs ONNX Runtime computes.
+
+    Its options have the ending of the `file` in a folder, an `engine`, and whether to `optimise`.
+    """
 
     options: Any
     packages: ClassVar[tuple[str, ...]] = ("onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino")
@@ -195,6 +199,23 @@ class OnnxModel(ExportedModel):
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
         super().__init__(spec, device=device, offline=offline)
         self.device = "cuda" if self.options.engine in ("cuda", "tensorrt") else "cpu"
+
+    def find_file(self, folder: Path, name: str) -> Path | None:
+        """Return a file by its name and ending, in a folder or in its folder `onnx`; None if it is not there."""
+        paths = (part / self._file_name(name) for part in (folder / "onnx", folder))
+        return next((path for path in paths if path.is_file()), None)
+
+    def file_of(self, folder: Path, name: str) -> Path:
+        """Return a file as `find_file` does. Raises ModelError that lists the files that are there."""
+        if path := self.find_file(folder, name):
+            return path
+        there = ", ".join(sorted(path.name for path in folder.rglob("*.onnx"))) or "no .onnx file"
+        raise ModelError(
+            f"{folder} has no {self._file_name(name)}, in it or in its folder onnx; it has {there}. Correct file=…."
+        )
+
+    def _file_name(self, name: str) -> str:
+        return f"{name}_{self.options.file}.onnx" if self.options.file else f"{name}.onnx"
 
     def open(self, path: Path) -> OnnxGraph:
         """Return the graph in a file, which is not loaded before it is used."""

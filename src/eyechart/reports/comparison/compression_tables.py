@@ -27,9 +27,11 @@ COLUMNS = (
     *("Variant", "Verdict", "MB", "Smaller, ×", "Images/s", "Faster, ×", "{metric}, %", "Change, points"),
     *("Flips", "Flips, %", "Lost", "Gained", "Noise floor", "Excludes, points", "Largest score change"),
 )
-NOTES = (
+SPEED_NOTES = (
     "Faster: median of the ratios of {rounds} rounds of {images} prepared images, in turns with the original.",
     "Brackets of faster: the smallest and the largest ratio of a round.",
+)
+NOTES = (
     "Flips: changed predictions. Lost: right before and wrong after; gained: wrong before and right after.",
     "Noise floor: the smallest loss, in points, that the gate detects with a probability of 80 % beside these changes.",
     "Excludes: a loss of so many points or more is excluded, one-sided at {level}.",
@@ -54,8 +56,6 @@ def _case_table(cases: Sequence[CompressedCase]) -> Table:
         "margin": format_points(first.margin),
         "alpha": f"{rule.alpha:g}",
         "level": f"{1 - rule.alpha:g}",
-        "rounds": ROUNDS,
-        "images": IMAGES,
     }
     images = f"{count_of(first.flips.n, 'sample')}, {first.floor.n:,} with an outcome"
     return Table(
@@ -78,9 +78,10 @@ def _case_table(cases: Sequence[CompressedCase]) -> Table:
 
 
 def _speed_notes(cases: Sequence[CompressedCase]) -> Iterator[str]:
-    """Yield a sentence on the threads of the speed pass, and one on other processes that took much of the machine."""
+    """Yield how the speed pass was made, if it was, and whether other processes took much of the machine."""
     speeds = [case.variant.speed for case in cases if case.variant.speed]
     if speeds:
+        yield from (note.format(rounds=ROUNDS, images=IMAGES) for note in SPEED_NOTES)
         yield f"Speed with {count_of(speeds[0].threads, 'thread')}, unless a specification says threads=."
         if (others := max(speed.others for speed in speeds)) >= BUSY:
             yield f"Other processes took up to {others:.0%} of the machine: compare ratios, not images per second."
