@@ -17,7 +17,7 @@ from eyechart.data.dataset.dataset import Dataset, Row, build_label_set, build_o
 from eyechart.data.index.file_index import whole_file_source
 from eyechart.data.labels.equivalences import LabelPolicy
 from eyechart.errors import ReportError
-from eyechart.evaluation.settings import Case
+from eyechart.evaluation.settings import Case, Settings
 from eyechart.models.spec import parse_spec
 from eyechart.models.types import Identity
 from eyechart.results.estimates import Estimate, Separation
@@ -132,9 +132,7 @@ def recorded(evaluate: Any, dataset: Dataset, scores: Any, folder: Path) -> tupl
     targets = Targets(tuple(dataset.select_label_sets("exclude")), original, LabelPolicy(), dataset.classes, 42)
     said = ClassPredictions(dataset.keys, scores, {}, {}, targets=targets)
     case = Case("imagenet", "val", parse_spec("m[]"), "zero_shot")
-    values = {"limit": None, "sequential": False, "seed": 42, "data": None, "blank": "", "store": folder}
-    rules = {"equivalences": "none", "categories": "equivalent", "empty": None}
-    settings: Any = type("Settings", (), values | rules)
+    settings = Settings(equivalences="none", store=folder)
     record = evaluate(case, settings, dataset, who, said, folder).write_record(0, {}, "pytest")
     assert record.evidence is not None
     return read_evidence(folder / record.evidence.path), folder / record.evidence.path

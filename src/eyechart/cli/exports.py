@@ -178,7 +178,7 @@ def croissant(splits: Sequence[str], data: str | None, licence: str, url: str, o
 @click.argument("model", metavar="SPEC")
 @click.argument("path", metavar="PATH", type=PATH)
 @offline_option
-def write_onnx(model: str, path: Path, offline: bool) -> None:
+def _write_onnx(model: str, path: Path, offline: bool) -> None:
     """Write a model as ONNX files.
 
     SPEC is a classifier of timm[…] in float32, and PATH a file. It says its preprocessing, its classes and the digest

@@ -22,7 +22,7 @@ def store() -> None:
 
 @store.command("ls")
 @store_option
-def list_store(store: Path) -> None:
+def _list_store(store: Path) -> None:
     """List the entries.
 
     Prints for each the digest, size, state (complete, partial, or open to the texts of every run), kind of answers, and

@@ -127,7 +127,7 @@ def overlap(division: Path, corpora: Sequence[str], format_name: str, **options:
 @click.option(
     "--out", metavar="SHEET.html", type=PATH, help="File to write. [default: the name of the division with .html]"
 )
-def check_sheet(division: Path, out: Path | None, **options: Any) -> None:
+def _check_sheet(division: Path, out: Path | None, **options: Any) -> None:
     """Write an HTML sheet to check pairs of a division by eye.
 
     The sheet has random pairs out of distribution with their pictures, to be accepted or rejected.
@@ -142,7 +142,7 @@ def check_sheet(division: Path, out: Path | None, **options: Any) -> None:
 @click.argument("answers", metavar="ANSWERS.json…", nargs=-1, required=True, type=PATH)
 @format_option
 @click.option("--out", metavar="NEW.json", type=PATH, help="File for the division without the rejected pairs.")
-def check_answers(division: Path, answers: Sequence[Path], format_name: str, out: Path | None) -> None:
+def _check_answers(division: Path, answers: Sequence[Path], format_name: str, out: Path | None) -> None:
     """Print how many checked pairs were accepted.
 
     ANSWERS.json are downloaded from the sheets of `eyechart divide check-sheet`. With --out, the division without the

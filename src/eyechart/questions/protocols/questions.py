@@ -77,7 +77,7 @@ CIRCULAR = Option(
 SHUFFLE = Option("shuffle", "the seed of a random order of options; none: the order of the table", NO_SHUFFLE, least=0)
 
 
-def build_request(context: Context, question: Question, kind: str, prompt: Prompt) -> TextRequest:
+def _build_request(context: Context, question: Question, kind: str, prompt: Prompt) -> TextRequest:
     """Return the request for an answer: the images, then the text, or the images where the text names them."""
     values = {
         "question": question.text,
@@ -123,7 +123,7 @@ class Questions(Protocol[QuestionPredictions]):
     options = (KIND, TOLERANCE, MAPPING, TEXT_ENCODER, CIRCULAR, SHUFFLE, PROMPT, parser_option(), MAX_TOKENS)
     benchmarks = ("questions/*",)
     metrics = (accuracy,)
-    steps = (resolve_kinds, option_orders, build_request, read_answer)
+    steps = (resolve_kinds, option_orders, _build_request, read_answer)
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:
         """Return the options that have no effect on answers of a file, or without a mapping by text embedding."""
@@ -155,7 +155,7 @@ class Questions(Protocol[QuestionPredictions]):
             for row, question in enumerate(questions.questions)
             for order in option_orders(question, shuffle, circular=circular)
         ]
-        requests = [build_request(context, question, kinds[row], prompts[kinds[row]]) for row, question in shown]
+        requests = [_build_request(context, question, kinds[row], prompts[kinds[row]]) for row, question in shown]
         pictures = replace(context, dataset=_asked_pictures(context.dataset, questions))
         responses = ask(pictures, requests, lambda: _replayed(context, [row for row, _ in shown]))
         answers = tuple(
