@@ -411,3 +411,11 @@ def test_slices_are_a_data_frame(lost_class):
     assert first == ["class=3", 12, 0, "regression"]
     assert second == ["class=5", 0, 5, "inconclusive"]
     assert len(comparison.slices) == 10
+
+
+def test_an_adjusted_p_value_at_its_floor_is_named_as_a_limit(run, capsys):
+    folders = [run("before", {CONSE: []}), run("after", {CONSE: range(40)})]
+    assert main(["compare", *folders]) == 0
+    assert "is the smallest adjusted p-value that 10,000 random sign flips can show." in capsys.readouterr().out
+    assert main(["compare", folders[0], run("alike", {CONSE: [3]})]) == 0
+    assert "is the smallest" not in capsys.readouterr().out

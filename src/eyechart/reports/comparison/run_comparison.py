@@ -12,7 +12,7 @@ from eyechart.gate.policy.floors import describe_missed_floor, find_missed_floor
 from eyechart.gate.session.compare_cases import CasePair, Drifts, Key, compare_cases
 from eyechart.gate.session.gate_status import REGRESSION
 from eyechart.gate.verdicts.decide import DEFAULT_RULE, Rule, Verdict
-from eyechart.gate.verdicts.verdict_messages import describe_pooled, join_names
+from eyechart.gate.verdicts.verdict_messages import describe_floor, describe_pooled, join_names
 from eyechart.messages.suggestions import did_you_mean
 from eyechart.models.spec import parse_spec
 from eyechart.reports.comparison.verdict_cells import (
@@ -156,6 +156,7 @@ def _metrics_table(sides: MatchedSides, result: RunComparison, rule: Rule) -> Ta
         str(rule),
         f"Before: {sides.names[0]}. After: {sides.names[1]}.",
         *(f"{describe_pooled(verdict)}." for verdict in result.models),
+        *(f"Adjusted {floor}." for floor in describe_floor([*(item for _, item in result.verdicts), *result.models])),
         *((f"{SLICE_NOTE} {result.describe_slices(rule.alpha)}.",) if result.slice_changes else ()),
         *refused,
         *unmatched_notes(sides),
