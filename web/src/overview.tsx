@@ -92,7 +92,7 @@ function LostPictures({ index, row, about }: { index: Index; row: Case; about: G
   return (
     <p class="lost">
       {group?.hasPictures && rows.map((at) => (
-        <a key={at} href={written("samples", about.name, { model: nameOf(about, row.position!), ...filter, changed: "lost", at: group.keys[at] })}>
+        <a key={at} aria-label={group.keys[at]} href={written("samples", about.name, { model: nameOf(about, row.position!), ...filter, changed: "lost", at: group.keys[at] })}>
           <Picture group={group} row={at} alt={group.keys[at]}><Text>{group.keys[at]}</Text></Picture>
         </a>
       ))}

@@ -85,7 +85,7 @@ def _export_towers(model: OpenClipEncoder, folder: Path) -> float:
     import torch
     from torch import nn
 
-    clip = model.module
+    clip = model.network
 
     class Tower(nn.Module):
         """One method of the model as a module's forward, which is what torch exports."""

@@ -183,7 +183,7 @@ class OpenClipEncoder(Encoder):
         return image_transform_v2(PreprocessCfg(**self.checkpoint.preprocessing), is_train=False)
 
     @property
-    def module(self) -> Any:
+    def network(self) -> Any:
         """The loaded network of open_clip."""
         return self._module
 
