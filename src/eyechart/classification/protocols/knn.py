@@ -23,9 +23,8 @@ from eyechart.classification.metrics.class_estimates import (
 )
 from eyechart.classification.protocols.nearest import SelectedRows, Vectors, find_nearest
 from eyechart.classification.protocols.support_split import (
-    create_encoder,
+    EncoderWithSupport,
     labelled_images,
-    parse_split,
     support_variant,
 )
 from eyechart.data.dataset.dataset import Dataset
@@ -53,47 +52,23 @@ class _KnnOptions(ModelOptions):
     weights: Annotated[Weights, described("uniform counts the votes, cosine adds up their similarities")] = "uniform"
 
 
-class KnnModel(Neighbours):
+class KnnModel(EncoderWithSupport, Neighbours):
     """An image encoder with a support split, whose labelled images vote."""
 
     declared_options = _KnnOptions
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
         options = _KnnOptions.read(spec)
-        self.spec = spec
+        super().__init__(spec, options.encoder, options.support, device=device, offline=offline)
         self.k = options.k
         self.weights = options.weights
-        self.support_split = parse_split(spec, options.support)
-        self.encoder = create_encoder(spec, options.encoder, device, offline)
         self.device = device
-        self.batch_size: int = self.encoder.batch_size
-        self.owner: str = self.encoder.owner
-
-    @property
-    def loads(self) -> int:  # type: ignore[override]  # that of its encoder
-        """The number of times that the encoder's weights were loaded."""
-        return int(self.encoder.loads)
-
-    @property
-    def model_note(self) -> str:
-        """What a reader needs to know of the encoder."""
-        return str(self.encoder.model_note)
 
     @cached_property
     def identity(self) -> Identity:
         """The identity of the encoder, with the settings of the vote."""
-        encoder: Identity = self.encoder.identity
         vote = {"k": self.k, "weights": self.weights, "support": "/".join(self.support_split)}
-        return Identity(
-            backend="knn",
-            name=f"{encoder.name} k={self.k}",
-            weights_sha256=encoder.weights_sha256,
-            revision=encoder.revision,
-            dtype=encoder.dtype,
-            device=encoder.device,
-            processor={"image": encoder.processor, "vote": vote},
-            libraries=encoder.libraries,
-        )
+        return self.identify("knn", f"k={self.k}", vote=vote)
 
 
 class KNearestNeighbours(Protocol[ClassPredictions]):

@@ -25,9 +25,8 @@ from eyechart.classification.metrics.class_estimates import (
     top5,
 )
 from eyechart.classification.protocols.support_split import (
-    create_encoder,
+    EncoderWithSupport,
     labelled_images,
-    parse_split,
     support_variant,
 )
 from eyechart.data.dataset.dataset import Dataset
@@ -59,45 +58,21 @@ class _ProbeOptions(ModelOptions):
     C: Annotated[Positive | None, described("inverse strength of the penalty", "chosen by the sweep")] = None
 
 
-class LinearProbe(Probe):
+class LinearProbe(EncoderWithSupport, Probe):
     """An image encoder with a support split, on whose features a linear classifier is fitted."""
 
     declared_options = _ProbeOptions
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
         options = _ProbeOptions.read(spec)
-        self.spec = spec
+        super().__init__(spec, options.encoder, options.support, device=device, offline=offline)
         self.validation, self.c = options.validation, options.C
-        self.support_split = parse_split(spec, options.support)
-        self.encoder = create_encoder(spec, options.encoder, device, offline)
-        self.batch_size: int = self.encoder.batch_size
-        self.owner: str = self.encoder.owner
-
-    @property
-    def loads(self) -> int:  # type: ignore[override]  # that of its encoder
-        """The number of times that the encoder's weights were loaded."""
-        return int(self.encoder.loads)
-
-    @property
-    def model_note(self) -> str:
-        """What a reader needs to know of the encoder."""
-        return str(self.encoder.model_note)
 
     @cached_property
     def identity(self) -> Identity:
         """The identity of the encoder, with the settings of the fit."""
-        encoder: Identity = self.encoder.identity
         fit = {"support": "/".join(self.support_split), "validation": self.validation, "C": self.c}
-        return Identity(
-            backend="linear_probe",
-            name=f"{encoder.name} probe",
-            weights_sha256=encoder.weights_sha256,
-            revision=encoder.revision,
-            dtype=encoder.dtype,
-            device=encoder.device,
-            processor={"image": encoder.processor, "fit": fit},
-            libraries=encoder.libraries,
-        )
+        return self.identify("linear_probe", "probe", fit=fit)
 
 
 class LinearProbing(Protocol[ClassPredictions]):

@@ -1,6 +1,6 @@
 """The support split of an encoder: the labelled images that vote (k-NN) or that a classifier is fitted on."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -11,11 +11,50 @@ from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import SpecError
 from eyechart.models.registry import create_model, find_backend
 from eyechart.models.spec import ModelSpec, parse_spec
+from eyechart.models.types import Identity, Model
 
 DEFAULT_SUPPORT = "imagenet/sample-near"
 
 
-def create_encoder(spec: ModelSpec, given: str, device: str, offline: bool) -> Any:
+class EncoderWithSupport(Model):
+    """An image encoder with a labelled split; a subclass says what answers by both."""
+
+    encoder: Any
+    support_split: tuple[str, str]
+
+    def __init__(self, spec: ModelSpec, encoder: str, support: str, *, device: str, offline: bool) -> None:
+        self.spec = spec
+        self.support_split = parse_split(spec, support)
+        self.encoder = _create_encoder(spec, encoder, device, offline)
+        self.batch_size: int = self.encoder.batch_size
+        self.owner: str = self.encoder.owner
+
+    @property
+    def loads(self) -> int:  # type: ignore[override]  # that of its encoder
+        """The number of times that the encoder's weights were loaded."""
+        return int(self.encoder.loads)
+
+    @property
+    def model_note(self) -> str:
+        """What a reader needs to know of the encoder."""
+        return str(self.encoder.model_note)
+
+    def identify(self, backend: str, ending: str, **settings: Mapping[str, Any]) -> Identity:
+        """Return the identity of the encoder with other settings, and an ending of its name."""
+        encoder: Identity = self.encoder.identity
+        return Identity(
+            backend=backend,
+            name=f"{encoder.name} {ending}",
+            weights_sha256=encoder.weights_sha256,
+            revision=encoder.revision,
+            dtype=encoder.dtype,
+            device=encoder.device,
+            processor={"image": encoder.processor, **settings},
+            libraries=encoder.libraries,
+        )
+
+
+def _create_encoder(spec: ModelSpec, given: str, device: str, offline: bool) -> Any:
     """Return the encoder that a specification names, by its first argument or else `given`.
 
     Raises SpecError for a model that does not encode images.
