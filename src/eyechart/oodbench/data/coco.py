@@ -51,7 +51,7 @@ def open_coco(folder: Path, benchmark: str, split: str, *, part: str = "val", ca
     pictures = [location(image) for image in instances.images]
     entries = index_images(folder, pictures, named_by=path, remedy=remedy, cache=cache)
     names = [category.name for category in instances.categories]
-    tally, faults = count_instances(instances)
+    tally, areas, faults = count_instances(instances)
     tally, parents = hide_parents(instances, tally)
     return build_annotated_dataset(
         folder,
@@ -59,6 +59,6 @@ def open_coco(folder: Path, benchmark: str, split: str, *, part: str = "val", ca
         split,
         entries,
         names,
-        build_annotation(instances, tally, (*faults, *namesakes, *parents)),
+        build_annotation(instances, tally, areas, (*faults, *namesakes, *parents)),
         expected=expected,
     )

@@ -223,8 +223,8 @@ def expected_images(path: Path, split: str, instances: Instances, published: Pub
     return published.images
 
 
-def count_instances(instances: Instances) -> tuple[Tally, tuple[Exclusion, ...]]:
-    """Return the counts of objects by image and category, and the excluded annotations.
+def count_instances(instances: Instances) -> tuple[Tally, NDArray[np.float64], tuple[Exclusion, ...]]:
+    """Return the counts of objects by image and category, the share of an image that one takes, and what is excluded.
 
     A crowd counts as one object and makes the count incomplete. A box that is empty or outside its image is not counted
     and makes the category unknown. Equal boxes of a category count once.
@@ -232,6 +232,7 @@ def count_instances(instances: Instances) -> tuple[Tally, tuple[Exclusion, ...]]
     things, where = instances.annotations, _where(instances)
     crowded = np.array([bool(thing.iscrowd) for thing in things], np.bool_)
     fault = _faults(instances, where)
+    areas = _object_areas(instances, where[:, 0], (fault < 0) & ~crowded)
     good = np.flatnonzero(fault < 0)
     good = good[np.argsort(~crowded[good], kind="stable")]  # of a crowd and a thing in one box the crowd is kept
     kept = good[_first_of_equals(where[good], _boxes(things)[good])]
@@ -240,7 +241,7 @@ def count_instances(instances: Instances) -> tuple[Tally, tuple[Exclusion, ...]]
     tally = tally_instances(
         (len(instances.images), len(instances.categories)), singles, crowds, where[np.isin(fault, DOUBTFUL)]
     )
-    return tally, tuple(_exclusions(things, fault))
+    return tally, areas, tuple(_exclusions(things, fault))
 
 
 def leave_out_namesakes(instances: Instances) -> tuple[Instances, tuple[Exclusion, ...]]:
@@ -285,24 +286,24 @@ def _used(instances: Instances) -> set[Id]:
     return {thing.category_id for thing in instances.annotations}
 
 
-def build_annotation(instances: Instances, tally: Tally, left_out: tuple[Exclusion, ...]) -> Annotation:
-    """Return the annotation of counts with the ids of images and categories."""
+def build_annotation(
+    instances: Instances, tally: Tally, areas: NDArray[np.float64], left_out: tuple[Exclusion, ...]
+) -> Annotation:
+    """Return the annotation of counts and areas with the ids of images and categories."""
     images, categories = (tuple(str(part.id) for part in parts) for parts in (instances.images, instances.categories))
-    return Annotation(*tally, images, categories, left_out, object_areas=_object_areas(instances))
+    return Annotation(*tally, images, categories, left_out, object_areas=areas)
 
 
-def _object_areas(instances: Instances) -> NDArray[np.float64]:
-    """Return the median share of each image (n,) that one of its objects takes; crowds are no single objects.
+def _object_areas(instances: Instances, rows: Ints, usable: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the median share of each image (n,) that one of its usable annotations takes.
 
     An object takes its `area`, which COCO measures within its outline; without one it takes its box.
     """
-    things, where = instances.annotations, _where(instances)
-    rows = where[:, 0]
     sizes = np.array([image.width * image.height for image in instances.images], np.float64)
-    areas = np.array([thing.area or thing.bbox[2] * thing.bbox[3] for thing in things], np.float64)
-    single = np.array([not thing.iscrowd for thing in things], np.bool_)
-    usable = single & (_faults(instances, where) < 0) & (sizes[rows] > 0)
-    rows, shares = rows[usable], np.minimum(areas[usable] / sizes[rows[usable]], 1.0)
+    usable = usable & (sizes[rows] > 0)
+    rows, objects = rows[usable], (instances.annotations[index] for index in np.flatnonzero(usable).tolist())
+    areas = np.array([thing.area or thing.bbox[2] * thing.bbox[3] for thing in objects], np.float64)
+    shares = np.minimum(areas / sizes[rows], 1.0)
     shares, counts = shares[np.lexsort((shares, rows))], np.bincount(rows, minlength=len(sizes))
     seen, first = counts > 0, np.cumsum(counts) - counts  # of the sorted shares of an image, the two in the middle
     medians = np.full(len(sizes), np.nan)

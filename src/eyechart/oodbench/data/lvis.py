@@ -67,7 +67,7 @@ def image_path(image: Image) -> str:
 
 def _build_federated_annotation(instances: Instances) -> Annotation:
     """Return the annotation of the checked categories; a category that is both annotated and negative is present."""
-    tally, left_out = count_instances(instances)
+    tally, areas, left_out = count_instances(instances)
     present = np.greater(tally.counts, 0)
     negative, unknown = _category_mask(instances, "negative category", lambda image: image.neg_category_ids)
     partly, strange = _category_mask(
@@ -75,7 +75,7 @@ def _build_federated_annotation(instances: Instances) -> Annotation:
     )
     known = (present | negative & ~partly) & tally.known
     listed = (*left_out, *unknown, *strange, *_contradictions(instances, present & negative))
-    return build_annotation(instances, Tally(tally.counts, known, known & ~partly & tally.countable), listed)
+    return build_annotation(instances, Tally(tally.counts, known, known & ~partly & tally.countable), areas, listed)
 
 
 def _category_mask(
