@@ -50,7 +50,8 @@ def check_options(config: pytest.Config) -> None:
     }
     try:
         check_locale(Path.cwd(), config.rootpath, *config.invocation_params.args)
-        metric_definitions(), glossary()  # of all packages: two that contradict one another would fail every case
+        metric_definitions()  # two packages that contradict one another would fail every case
+        glossary()
     except EyechartError as error:
         raise pytest.UsageError(str(error)) from error
     check_gate(config)

@@ -19,7 +19,7 @@ from eyechart.protocol.imported import recorded_protocol
 from eyechart.reports.page.prompt_texts import prompt_texts
 from eyechart.reports.page.samples import RIGHT, WRONG, class_namer, read_samples
 from eyechart.reports.runs import CaseRun, Runs
-from eyechart.reports.tables.render import one_line
+from eyechart.reports.tables.render import PERCENT, metric_cell, one_line
 from eyechart.results.estimates import Estimate
 from eyechart.results.evidence import MetricEvidence
 from eyechart.results.glossary import (
@@ -28,7 +28,6 @@ from eyechart.results.glossary import (
     describe_metric,
     describe_subset,
     is_counted,
-    is_percent,
 )
 from eyechart.results.records import WHOLE, Metric, full_name
 from eyechart.statistics.clusters import clustered_wilson
@@ -161,13 +160,12 @@ def _wrapped(name: str, text: str) -> list[str]:
 
 
 def _value_text(metric: Metric) -> str:
-    """Return the value and its interval as the terminal prints them."""
+    """Return the value and its interval as tables print them."""
     if metric.value is None:
         return "not defined"
-    percent = is_percent(metric.name, metric.value, counted=is_counted(metric.ci_method))
-    scale, unit, digits = (100, " %", 2) if percent else (1, "", 4)
-    ends = f" [{scale * metric.ci[0]:.{digits}f}, {scale * metric.ci[1]:.{digits}f}]" if metric.ci else ""
-    return f"{scale * metric.value:.{digits}f}{unit}{ends}"
+    style = metric_cell(metric).style
+    ends = f" [{style(metric.ci[0])}, {style(metric.ci[1])}]" if metric.ci else ""
+    return f"{style(metric.value)}{' %' if style == PERCENT else ''}{ends}"
 
 
 def _describe_model(case: CaseRun) -> str:

@@ -16,16 +16,15 @@ from eyechart.reports.runs import CaseRun, ComparableCases, EmptyTableError, Run
 from eyechart.reports.tables.registry import registered
 from eyechart.reports.tables.render import (
     FRACTION,
-    PERCENT,
     Cell,
     NumberCell,
     Table,
     markdown_item,
+    metric_cell,
     to_latex,
     to_markdown,
 )
 from eyechart.results.failed_tests import failure_notes
-from eyechart.results.glossary import is_counted, is_percent
 from eyechart.results.headlines import WITH_EMPTY, headlines, subset_name
 from eyechart.results.metric_definitions import define
 from eyechart.results.records import LABELLED, Metric
@@ -101,7 +100,7 @@ def _metric_table(group: ComparableCases) -> Table:
     rows = tuple(
         (
             *(case.model, protocols[id(case)], metric.name, metric.labels, subset_name(metric, case.record.metrics)),
-            *(_metric_cell(metric), metric.ci_method),
+            *(metric_cell(metric), metric.ci_method),
         )
         for case in group.cases
         for metric in case.record.metrics
@@ -112,12 +111,6 @@ def _metric_table(group: ComparableCases) -> Table:
         f"{LABELLED}: images with a label. {WITH_EMPTY}: includes those without one, whose score is fixed."
     )
     return Table(f"{group.title}: every metric", columns, rows, (note, *group.notes()))
-
-
-def _metric_cell(metric: Metric) -> NumberCell:
-    """Return a metric as a cell: a share in percent, another number, such as a log score, as it is."""
-    style = PERCENT if is_percent(metric.name, metric.value, counted=is_counted(metric.ci_method)) else FRACTION
-    return NumberCell(metric.value, metric.n, metric.ci, style=style)
 
 
 def aggregate(runs: Runs) -> str:

@@ -7,6 +7,8 @@ from math import isnan
 
 from eyechart.files.text_files import csv_lines
 from eyechart.reports.tables.latex import latex_table
+from eyechart.results.glossary import is_counted, is_percent
+from eyechart.results.records import Metric
 
 MISSING = "—"
 SMALLEST_P_VALUE = 1e-300  # smaller p-values are 0 as numbers of a computer
@@ -92,6 +94,14 @@ class NumberCell:
 
 
 Cell = str | int | NumberCell | None
+
+
+def metric_cell(metric: Metric) -> NumberCell:
+    """Return a metric as a cell: a share in percent, another number, such as a log score, as it is."""
+    style = PERCENT if is_percent(metric.name, metric.value, counted=is_counted(metric.ci_method)) else FRACTION
+    return NumberCell(metric.value, metric.n, metric.ci, style=style)
+
+
 Row = tuple[Cell, ...]
 
 
