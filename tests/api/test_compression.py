@@ -438,3 +438,20 @@ def test_the_tables_are_latex_and_csv_too(measured: eyechart.Compression) -> Non
     rows = [*csv.DictReader(io.StringIO(RENDERERS["csv"](measured.tables)))]
     assert [row["Variant"] for row in rows] == ["original", "fast", "bad", "far"]
     assert rows[2]["Lost"] == str(measured.variants["lost"][1])
+
+
+def test_scores_belong_to_their_protocol_in_whatever_order_they_are_named(tmp_path: Path) -> None:
+    spec = "hf[toybox-mllm]"
+    found = eyechart.compress(
+        spec,
+        "toybox/sample-cutouts",
+        {"same": spec},
+        protocol=["posterior", "closed_world"],  # records are in the order of the alphabet
+        limit=2,
+        speed=False,
+        store=tmp_path / "store",
+        offline=True,
+        progress=False,
+    )
+    largest = {item.key[1]: item.scores and item.scores.largest for item in found.cases}
+    assert largest == {"closed_world": None, "posterior": 0}  # closed world has no scores

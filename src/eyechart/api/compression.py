@@ -39,18 +39,18 @@ from eyechart.reports.comparison.compression import (
 from eyechart.reports.comparison.compression_chart import draw_compression
 from eyechart.reports.comparison.compression_page import compression_page
 from eyechart.reports.comparison.compression_tables import compression_tables
-from eyechart.reports.runs import CaseRun, load
+from eyechart.reports.runs import load
 from eyechart.reports.tables.render import RENDERERS, Table
 from eyechart.results.estimates import Estimate
 from eyechart.results.evidence import Floats
-from eyechart.results.records import read_run
+from eyechart.results.records import Record, decode
+from eyechart.results.run_folder import LINES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CACHES = ("index", "weights")  # folders of the store that hold no answers
 MARGIN = 0.01
-LIBRARIES, SETTINGS = "libraries", "processor"
 
 
 @dataclass(frozen=True)
@@ -313,9 +313,11 @@ def _answer(
     for split in splits:
         reader = _ReadScores()
         run = evaluate(str(spec), split, metrics=[reader], **arguments, **settings)
-        records = read_run(run.folder).records
-        scores = dict(zip([(record.case, record.protocol) for record in records], reader.scores, strict=True))
-        cases = [CaseRun(case.record, case.folder) for case in load([run.folder]).cases]
+        # The lines of a run are in the order in which its cases were scored; records.json is sorted.
+        lines = (run.folder / LINES).read_bytes().splitlines()
+        scored = [(record.case, record.protocol) for record in (decode(line, Record) for line in lines)]
+        scores = dict(zip(scored, reader.scores, strict=True))
+        cases = load([run.folder]).cases
         answers = [Answers(case, case.evidence, scores[case.record.case, case.record.protocol]) for case in cases]
         found |= {item.key: item for item in answers}
     return found
