@@ -38,6 +38,7 @@ def test_name(item: pytest.Item) -> str:
     parameters = ""
     if callspec is not None:
         inner = inner.removesuffix(f"[{callspec.id}]")
+    if callspec is not None and {*callspec.params} - {ARGUMENT}:
         parameters = callspec.id
         for value in callspec.params.values():
             if isinstance(value, Case):

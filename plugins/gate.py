@@ -1,4 +1,4 @@
-"""The gate in a pytest session: collects the reports of cases, and prints and fails what `GateSession` decides."""
+"""The gate in a pytest session: prints and fails at its end what `GateSession` decides of the recorded cases."""
 
 from copy import copy
 from functools import cached_property
@@ -27,8 +27,6 @@ class Gate:
 
     def __init__(self, config: pytest.Config, recorder: Recorder) -> None:
         self.config, self.recorder = config, recorder
-        self.reports: dict[str, pytest.TestReport] = {}
-        self.skipped: set[str] = set()
 
     @cached_property
     def session(self) -> GateSession:
@@ -61,30 +59,24 @@ class Gate:
             _ = self.session
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Store the report of each case."""
-        if self.recorder.is_controller and report.when == "call":
-            self.reports[report.nodeid] = report
-        if self.recorder.is_controller and report.skipped and find_case(self.config, report.nodeid):
-            self.skipped.add(report.nodeid)
-
-    @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Compare all cases at the end of the session, since the p-values are adjusted for all of its metrics."""
         if not self.recorder.is_controller or session.exitstatus not in FINISHED:
             return
-        gate, own = self.session, session.testsfailed
+        gate, own, reports = self.session, session.testsfailed, self.recorder.reports
         if self.recorder.records:
-            failed = {nodeid for nodeid, report in self.reports.items() if report.failed}
+            failed = {nodeid for nodeid, report in reports.items() if report.failed}
             gate.decide(failed, has_failures=bool(own))
             self.count_confidence_regressions()
         elif not own and self.recorder.has_cases:
-            passed = (nodeid for nodeid, report in self.reports.items() if report.passed)
-            gate.refuse_no_record(len(self.skipped), some_passed=any(find_case(self.config, node) for node in passed))
+            passed = (nodeid for nodeid, report in reports.items() if report.passed)
+            gate.refuse_no_record(
+                len(self.recorder.skipped), some_passed=any(find_case(self.config, node) for node in passed)
+            )
         for nodeid in sorted({*gate.failures, *gate.undecided}):
             reasons = [*gate.failures.get(nodeid, ()), *gate.undecided.get(nodeid, ())]
             kind = REGRESSION if nodeid in gate.failures else INCONCLUSIVE
-            _report_failed(session, self.reports[nodeid], "\n\n".join(reasons), kind)
+            _report_failed(session, reports[nodeid], "\n\n".join(reasons), kind)
         if gate.errors and not gate.failures and not own:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
 

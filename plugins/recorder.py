@@ -1,4 +1,7 @@
-"""Records of cases: workers attach them to test reports, and the controller writes them to the run's folder."""
+"""Records of cases: workers attach them to test reports, and the controller writes them to the run's folder.
+
+The report has a case's main metrics in place of its record afterwards, for `--junitxml` and other readers of reports.
+"""
 
 import shlex
 import sys
@@ -17,7 +20,7 @@ from eyechart.evaluation.evaluate import Evaluate
 from eyechart.messages.secret_values import hide_secrets
 from eyechart.models.runtime.phases import phase
 from eyechart.protocol.base import Predictions
-from eyechart.results.records import FAILED, PASSED, Record, from_plain, to_plain
+from eyechart.results.records import FAILED, PASSED, Metric, Record, among_text, from_plain, to_plain
 from eyechart.results.run_folder import RunFolder, describe_environment, read_git_commit
 
 from .cases import find_case, get_case
@@ -29,11 +32,6 @@ BY_GATE = "eyechart_judged"  # an attribute of the reports that the gate made
 STARTED = pytest.StashKey[float]()
 
 
-def _command_line() -> str:
-    """Return the command line, quoted for a shell, without keys and passwords."""
-    return hide_secrets(shlex.join(["pytest", *sys.argv[1:]]))
-
-
 class Recorder:
     """Attaches the record of each case to its report and, on the controller, writes it to the run's folder."""
 
@@ -42,7 +40,10 @@ class Recorder:
         self.folder = folder
         self.files = RunFolder(folder, started)
         self.is_controller = not is_worker(config)
+        self.command = hide_secrets(shlex.join(["pytest", *sys.argv[1:]]))
         self.records: dict[str, Record] = {}
+        self.reports: dict[str, pytest.TestReport] = {}  # of the tests that were called, for the gate
+        self.skipped: set[str] = set()
         self.has_cases = False
         self.git_commit = ""
 
@@ -108,7 +109,7 @@ class Recorder:
         with self.write_errors_as(partial(pytest.fail.Exception, pytrace=False)):
             seconds = time.time() - item.stash[STARTED]
             with phase("evidence"):
-                record = result.write_record(seconds, describe_environment(), _command_line())
+                record = result.write_record(seconds, describe_environment(), self.command)
         item.user_properties.append((PROPERTY, to_plain(record)))
 
     def check_error_count(self, result: CaseResult[Predictions]) -> None:
@@ -123,7 +124,11 @@ class Recorder:
             )
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Write the record of a report at once; mark the record as failed if the gate fails the case later."""
+        """Keep a report, and write its record at once; mark the record as failed if the gate fails the case later."""
+        if self.is_controller and report.when == "call":
+            self.reports[report.nodeid] = report
+        if self.is_controller and report.skipped and find_case(self.config, report.nodeid):
+            self.skipped.add(report.nodeid)
         if hasattr(report, BY_GATE) and report.nodeid in self.records:
             self.records[report.nodeid] = replace(self.records[report.nodeid], status=FAILED)
         known = report.when != "call" or hasattr(report, BY_GATE)
@@ -146,7 +151,7 @@ class Recorder:
         with suppress(*harmless), self.write_errors_as(pytest.exit.Exception):
             run = self.files.describe_run(
                 self.records.values(),
-                command=_command_line(),
+                command=self.command,
                 git_commit=self.git_commit,
                 exit_status=int(session.exitstatus),
                 workers=int(getattr(self.config.option, "numprocesses", 0) or 0),
@@ -166,3 +171,51 @@ class Recorder:
                 f"The run's folder {self.folder} cannot be written: {error.strerror or error}. Answers are kept in the "
                 "store all the same; free some space or choose another folder with --eye-out, and run again."
             ) from None
+
+
+class JUnitProperties:
+    """Properties of a case in the file of `--junitxml`: its main metrics instead of the whole record."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, object, object]:
+        """Replace the record: on a call report after the recorder, on others before JUnit reads it.
+
+        A session without that file keeps less in memory for it.
+        """
+        if report.when != "call":
+            report.user_properties = list(_plain_properties(report))
+        result = yield
+        report.user_properties = list(_plain_properties(report))
+        return result
+
+
+def _plain_properties(report: pytest.TestReport) -> Iterator[tuple[str, object]]:
+    """Yield the properties of a report, with plain ones instead of the record."""
+    for name, value in report.user_properties:
+        if name == PROPERTY and isinstance(value, dict):
+            yield from _record_properties(from_plain(value))
+        else:
+            yield name, value
+
+
+def _record_properties(record: Record) -> Iterator[tuple[str, str]]:
+    """Yield the properties of a record: the case, its data and model, and each metric that the terminal shows."""
+    yield f"{PROPERTY}.case", record.case
+    yield f"{PROPERTY}.protocol", record.protocol
+    yield f"{PROPERTY}.images", str(record.data.n)
+    yield f"{PROPERTY}.errors", str(record.outcomes.error)
+    yield f"{PROPERTY}.weights", record.model.weights_sha256
+    yield f"{PROPERTY}.data", record.data.fingerprint
+    for metric in record.metrics:
+        if metric.title:
+            yield from _metric_properties(metric)
+
+
+def _metric_properties(metric: Metric) -> Iterator[tuple[str, str]]:
+    """Yield the value, sample count and interval of a metric, under the name that floors use."""
+    name = f"{PROPERTY}.{metric.name}[{among_text(metric.labels, metric.subset_text)}]"
+    if metric.value is not None:
+        yield name, repr(metric.value)
+        yield f"{name}.n", str(metric.n)
+    if metric.value is not None and metric.ci is not None:
+        yield f"{name}.interval", f"{metric.ci[0]!r} {metric.ci[1]!r}"

@@ -15,8 +15,8 @@ from .left_out import KeywordSuggestions, LeftOutByPreset, LeftOutTraining
 from .missing_cases import MissingCases
 from .options import get_option
 from .progress import Progress
-from .recorder import Recorder
-from .result_files import JUnitProperties, MarkdownSummary, VerdictFile
+from .recorder import JUnitProperties, Recorder
+from .result_files import MarkdownSummary, VerdictFile
 from .sequential import SequentialCases
 from .settings import get_settings
 from .shard import ShardOfCases, read_shard

@@ -1,9 +1,9 @@
-"""Files of a session for other programs: `--eye-summary`, `--eye-verdicts`, and what is in that of `--junitxml`."""
+"""Files of a session for other programs: `--eye-summary` and `--eye-verdicts`."""
 
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import pytest
 
@@ -13,13 +13,11 @@ from eyechart.gate.verdicts.decide import Verdict
 from eyechart.gate.verdicts.value_texts import compared_values
 from eyechart.gate.verdicts.verdict_file import write_verdicts
 from eyechart.gate.verdicts.verdict_messages import format_adjusted
-from eyechart.results.records import Metric, Record, among_text, from_plain
 
 from .cases import find_case
 from .exit_codes import KIND, MEANINGS
 from .gate import Gate
 from .options import get_option
-from .recorder import PROPERTY
 
 FAILURES, LENGTH, NAME = 50, 4000, 300  # the page of a job has at most 1 MiB
 
@@ -103,22 +101,6 @@ class MarkdownSummary(_ResultFile):
             yield _fence_block("\n".join(remarks))
 
 
-class JUnitProperties:
-    """Properties of a case in the file of `--junitxml`: its main metrics instead of the whole record."""
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, object, object]:
-        """Replace the record: on a call report after the recorder, on others before JUnit reads it.
-
-        A session without that file keeps less in memory for it.
-        """
-        if report.when != "call":
-            report.user_properties = list(_plain_properties(report))
-        result = yield
-        report.user_properties = list(_plain_properties(report))
-        return result
-
-
 def _is_not_regression(report: pytest.TestReport) -> bool:
     """Return whether a failure is not a regression; as a sort key, it puts regressions first."""
     return getattr(report, KIND, None) != REGRESSION
@@ -179,35 +161,3 @@ def _inline_code(text: str) -> str:
 def _longest_backticks(text: str) -> int:
     """Return the length of the longest sequence of backticks."""
     return max(map(len, re.findall("`+", text)), default=0)
-
-
-def _plain_properties(report: pytest.TestReport) -> Iterator[tuple[str, object]]:
-    """Yield the properties of a report, with plain ones instead of the record."""
-    for name, value in report.user_properties:
-        if name == PROPERTY and isinstance(value, dict):
-            yield from _record_properties(from_plain(value))
-        else:
-            yield name, value
-
-
-def _record_properties(record: Record) -> Iterator[tuple[str, str]]:
-    """Yield the properties of a record: the case, its data and model, and each metric that the terminal shows."""
-    yield f"{PROPERTY}.case", record.case
-    yield f"{PROPERTY}.protocol", record.protocol
-    yield f"{PROPERTY}.images", str(record.data.n)
-    yield f"{PROPERTY}.errors", str(record.outcomes.error)
-    yield f"{PROPERTY}.weights", record.model.weights_sha256
-    yield f"{PROPERTY}.data", record.data.fingerprint
-    for metric in record.metrics:
-        if metric.title:
-            yield from _metric_properties(metric)
-
-
-def _metric_properties(metric: Metric) -> Iterator[tuple[str, str]]:
-    """Yield the value, sample count and interval of a metric, under the name that floors use."""
-    name = f"{PROPERTY}.{metric.name}[{among_text(metric.labels, metric.subset_text)}]"
-    if metric.value is not None:
-        yield name, repr(metric.value)
-        yield f"{name}.n", str(metric.n)
-    if metric.value is not None and metric.ci is not None:
-        yield f"{name}.interval", f"{metric.ci[0]!r} {metric.ci[1]!r}"
