@@ -234,7 +234,7 @@ class Seats:
         original = np.array(context.labels, np.int64)
         compared = replace(found, targets=Targets((truth,), original, LabelPolicy(), context.dataset.classes))
         estimates = [each for metric in metrics or WORDS for each in metric(compared)]
-        return {(each.name, each.subset_text): each.metric for each in estimates}
+        return {(each.name, each.metric.subset_text): each.metric for each in estimates}
 
     def scored(self, context: Context, found: ClassPredictions, truth: LabelSet) -> ScoredLabels:
         """One round under a ground truth."""

@@ -8,7 +8,7 @@ from eyechart.results.records import Metric
 
 def shown(method: str, name: str = "acc1", ci: tuple[float, float] | None = (0.1, 0.9)) -> Metric:
     """A number with an interval of some method."""
-    return Metric(name=name, labels="original", title="original", value=0.5, n=4, n_clusters=4, ci=ci, ci_method=method)
+    return Metric(name, "original", "all", title="original", value=0.5, n=4, n_clusters=4, ci=ci, ci_method=method)
 
 
 @pytest.mark.parametrize("method", [*METHODS, "order statistics"])

@@ -113,7 +113,7 @@ def test_every_part_that_the_schema_points_at_is_there() -> None:
 
 
 def test_no_number_is_null() -> None:
-    metric = Metric(name="acc1", labels="ImGT", value=float("nan"), n=0, n_clusters=0, ci=None, ci_method="wilson")
+    metric = Metric("acc1", "ImGT", "all", value=float("nan"), n=0, n_clusters=0, ci=None, ci_method="wilson")
     assert json.loads(encode(metric))["value"] is None
 
 

@@ -89,6 +89,6 @@ def _sliced_estimate(estimates: Sequence[Estimate]) -> Estimate | None:
         and estimate.correct is not None
     }
     first = next(iter(judged.values()), None)
-    if first is None or first.subset_text != WHOLE:
+    if first is None or first.key[2:] != (WHOLE, "", ""):
         return first
     return judged.get((first.name, first.labels, LABELLED, "", ""), first)

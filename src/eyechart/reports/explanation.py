@@ -29,7 +29,7 @@ from eyechart.results.glossary import (
     describe_subset,
     is_counted,
 )
-from eyechart.results.records import WHOLE, Metric, full_name
+from eyechart.results.records import WHOLE, Metric
 from eyechart.statistics.clusters import clustered_wilson
 from eyechart.statistics.intervals import wilson
 
@@ -88,7 +88,7 @@ def find_metric(case: CaseRun, name: str = "", labels: str = "", subset: str = "
         raise ReportError(
             f"{case.record.case} has no metric '{wanted}'{did_you_mean(wanted, names)}. It has {', '.join(names)}."
         )
-    known = "; ".join(full_name(m.name, m.labels, m.subset_text) for m in metrics if m.name == wanted)
+    known = "; ".join(m.full_name for m in metrics if m.name == wanted)
     raise ReportError(
         f"{case.record.case} has {wanted} as {known}. Give --labels and --subset as one of these has them."
     )
@@ -127,7 +127,7 @@ def explain(case: CaseRun, metric: Metric, samples: int = 2) -> str:
         ("code", [*_list_code(case, metric)]),
         ("notes", [*record.notes]),
     ]
-    title = f"{full_name(metric.name, metric.labels, metric.subset_text)}: {_value_text(metric)}"
+    title = f"{metric.full_name}: {_value_text(metric)}"
     lines = [title, *_wrapped("", describe_metric(metric.name)), ""]
     for name, texts in sections:
         for number, text in enumerate(texts):

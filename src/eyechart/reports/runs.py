@@ -184,7 +184,7 @@ class CaseRun:
     def metric(self, name: str, labels: str, subset: str = WHOLE) -> Metric | None:
         """Return one metric of the record, or None; `subset` is its `subset_text`."""
         key = (name, labels, subset)
-        matches = (m for m in self.record.metrics if (m.name, m.labels, m.subset_text) == key)
+        matches = (m for m in self.record.metrics if m.printed_key == key)
         return next(matches, None)
 
 

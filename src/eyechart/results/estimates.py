@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from eyechart.results.metric_definitions import direction_of
 from eyechart.results.metric_ranges import keep_in_range
-from eyechart.results.records import WHOLE, Metric, MetricKey, subset_text
+from eyechart.results.records import WHOLE, Metric
 from eyechart.statistics.clusters import clustered_t_interval, clustered_wilson
 from eyechart.statistics.intervals import Interval
 from eyechart.statistics.proper_scores import brier_scores
@@ -116,24 +116,15 @@ class Estimate:
         )
 
     @property
-    def key(self) -> MetricKey:
+    def key(self) -> tuple[str, str, str, str, str]:
         """The name, labels, subset, level and prompt, which identify the estimate within its case."""
         return self.name, self.labels, self.subset, self.level, self.prompt
-
-    @property
-    def subset_text(self) -> str:
-        """The subset, level and prompt as one text."""
-        return subset_text(self.subset, self.level, self.prompt)
 
     @property
     def metric(self) -> Metric:
         """The estimate as a record stores it."""
         return Metric(
-            name=self.name,
-            labels=self.labels,
-            subset=self.subset,
-            level=self.level,
-            prompt=self.prompt,
+            *self.key,
             title=self.title,
             value=self.value,
             n=self.n,

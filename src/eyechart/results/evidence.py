@@ -19,7 +19,7 @@ from eyechart.data.dataset.limits import Limit
 from eyechart.errors import ReportError
 from eyechart.results.bitmaps import decode_base85, encode_base85
 from eyechart.results.estimates import Estimate, Separation
-from eyechart.results.records import MetricKey, subset_text
+from eyechart.results.records import Metric, MetricKey
 from eyechart.statistics.auroc import auroc
 from eyechart.statistics.proper_scores import brier_scores
 
@@ -33,7 +33,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-class MetricEvidence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class MetricEvidence(MetricKey, frozen=True, kw_only=True, omit_defaults=True):
     """A metric and the names of the packed arrays that it was computed from, "" for an array that it does not have.
 
     `correct` is the bitmap of correct samples and `counted` that of the samples that count. `bootstrap_samples` are
@@ -43,11 +43,6 @@ class MetricEvidence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     is 1 where a higher value is better, -1 where a lower one is, and 0 for a metric that the gate does not judge.
     """
 
-    name: str
-    labels: str
-    subset: str
-    level: str = ""
-    prompt: str = ""
     value: float | None
     n: int
     ci: tuple[float, float] | None = None
@@ -60,16 +55,6 @@ class MetricEvidence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     scale: float = 0.0
     n_clusters: int = 0
     direction: int = 0
-
-    @property
-    def key(self) -> MetricKey:
-        """The metric's name, labels, subset, level and prompt, which identify it within its case."""
-        return self.name, self.labels, self.subset, self.level, self.prompt
-
-    @property
-    def subset_text(self) -> str:
-        """The subset, level and prompt as one text."""
-        return subset_text(self.subset, self.level, self.prompt)
 
     @property
     def sampling_units(self) -> int:
@@ -301,34 +286,29 @@ class PackedArrays:
 
     def add_metric(self, estimate: Estimate) -> MetricEvidence:
         """Add the arrays of an estimate and return its evidence."""
-        samples = self.add_samples(estimate.correct, estimate.scores) or self.add_separation(estimate.separation)
-        bootstrap, scale, n_clusters = "", 0.0, estimate.n_clusters
-        if n_clusters is None and samples:
-            n_clusters = samples["n_clusters"]
+        fields = self.add_samples(estimate.correct, estimate.scores) or self.add_separation(estimate.separation)
+        fields |= {"value": estimate.value, "n": estimate.n}
+        if estimate.n_clusters is not None:
+            fields.pop("n_clusters", None)
         if estimate.bootstrap is not None and estimate.value is not None:
             deviations = estimate.bootstrap() - estimate.value
             scale = float(np.nanmax(np.abs(deviations), initial=0.0))
             steps = np.round(deviations / (scale or 1.0) * STEPS)
-            bootstrap = self.add(np.where(np.isnan(steps), -STEPS - 1, steps).astype("<i2").tobytes())
-        return MetricEvidence(
-            name=estimate.name,
-            labels=estimate.labels,
-            subset=estimate.subset,
-            level=estimate.level,
-            prompt=estimate.prompt,
-            value=estimate.value,
-            n=estimate.n,
-            ci=estimate.interval,
-            counted=samples.get("counted", ""),
-            correct=samples.get("correct", ""),
-            bootstrap_samples=bootstrap,
-            scores=samples.get("scores", ""),
-            ranks=samples.get("ranks", ""),
-            positive=samples.get("positive", ""),
-            scale=scale,
-            n_clusters=0 if n_clusters is None or n_clusters == estimate.n else n_clusters,
-            direction=0 if estimate.higher_is_better is None else 1 if estimate.higher_is_better else -1,
-        )
+            packed = self.add(np.where(np.isnan(steps), -STEPS - 1, steps).astype("<i2").tobytes())
+            fields |= {"bootstrap_samples": packed, "scale": scale}
+        return msgspec.structs.replace(evidence_of_metric(estimate.metric), **fields)
+
+
+def evidence_of_metric(metric: Metric) -> MetricEvidence:
+    """Return the evidence of a value that has no arrays: it can be compared by its interval only."""
+    return MetricEvidence(
+        *metric.key,
+        value=metric.value,
+        n=metric.n,
+        ci=metric.ci,
+        n_clusters=0 if metric.n_clusters == metric.n else metric.n_clusters,
+        direction={None: 0, True: 1, False: -1}[metric.higher_is_better],
+    )
 
 
 def collect_evidence(

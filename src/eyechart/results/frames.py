@@ -91,7 +91,7 @@ def metric_rows(record: Record) -> Iterable[dict[str, Any]]:
         low, high = metric.ci or (np.nan, np.nan)
         value = np.nan if metric.value is None else metric.value
         values = (
-            *(metric.name, metric.labels, metric.subset, metric.level, metric.prompt),
+            *metric.key,
             *(value, metric.n, metric.n_clusters, low, high, metric.ci_method, metric.higher_is_better),
         )
         yield dict(zip(NUMBER, values, strict=True))

@@ -29,14 +29,14 @@ def headlines(metrics: Iterable[Metric]) -> list[Metric]:
 def counts_empty(metric: Metric, metrics: Iterable[Metric]) -> bool:
     """Return whether a metric counts images without a label and has a counterpart over the labelled ones."""
     counterpart = (metric.name, metric.labels, LABELLED)
-    return metric.subset_text == WHOLE and any((m.name, m.labels, m.subset_text) == counterpart for m in metrics)
+    return metric.subset_text == WHOLE and any(m.printed_key == counterpart for m in metrics)
 
 
 def subset_name(metric: Metric, metrics: Iterable[Metric]) -> str:
     """Return the name of a metric's subset in a list of metrics.
 
-    >>> fields = {"name": "acc1", "labels": "ReaL", "value": 1.0, "n": 1, "n_clusters": 1, "ci": None, "ci_method": ""}
-    >>> both = [Metric(subset=subset, **fields) for subset in ("all", "labelled")]
+    >>> fields = {"value": 1.0, "n": 1, "n_clusters": 1, "ci": None, "ci_method": ""}
+    >>> both = [Metric("acc1", "ReaL", subset, **fields) for subset in ("all", "labelled")]
     >>> [subset_name(metric, both) for metric in both]
     ['all, incl. no_label', 'labelled']
     """

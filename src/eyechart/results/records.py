@@ -2,7 +2,7 @@
 
 Values are fractions; readers ignore unknown keys.
 
->>> accuracy = Metric(name="acc1", labels="original", value=0.5, n=4, n_clusters=4, ci=(0.15, 0.85), ci_method="wilson")
+>>> accuracy = Metric("acc1", "original", "all", value=0.5, n=4, n_clusters=4, ci=(0.15, 0.85), ci_method="wilson")
 >>> decode(encode(accuracy), Metric) == accuracy
 True
 """
@@ -28,7 +28,6 @@ EMPTY = "empty"  # the setting that says, for each label set, how an image witho
 RULE = re.compile(r"([^=]+)=(\w+)(?:, |$)")
 ROUNDING = 1e-6  # tolerance of a value beside its interval
 T = TypeVar("T")
-MetricKey = tuple[str, str, str, str, str]  # name, labels, subset, level, prompt
 
 
 def subset_text(subset: str, level: str = "", prompt: str = "") -> str:
@@ -68,8 +67,8 @@ def doc(text: str) -> msgspec.Meta:
     return msgspec.Meta(description=text)
 
 
-class Metric(msgspec.Struct, frozen=True, kw_only=True):
-    """One value of a metric. Name, labels, subset, level and prompt identify it within its case."""
+class MetricKey(msgspec.Struct, frozen=True):
+    """What identifies a value within its case; each structure that describes a value begins with these fields."""
 
     name: Annotated[str, doc("Name of the metric, such as acc1.")]
     labels: Annotated[str, doc("Label set that answers are compared with, such as original (of ImageNet: ImGT).")]
@@ -81,11 +80,36 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
             "answerable, unanswerable or a reason to abstain; of OODBench a set of pairs (ID, OOD-S, …); "
             '"" if none is meant.'
         ),
-    ] = WHOLE
+    ]
     level: Annotated[str, doc('Level of the taxonomy, such as genus; "" without one.')] = ""
     prompt: Annotated[
         str, doc('Level of a prompt set, such as naive, or one of its prompts, such as naive/01; "" without one.')
     ] = ""
+
+    @property
+    def key(self) -> tuple[str, str, str, str, str]:
+        """The name, labels, subset, level and prompt, which are also the first arguments of each structure."""
+        return self.name, self.labels, self.subset, self.level, self.prompt
+
+    @property
+    def subset_text(self) -> str:
+        """The subset, level and prompt as one text."""
+        return subset_text(self.subset, self.level, self.prompt)
+
+    @property
+    def printed_key(self) -> tuple[str, str, str]:
+        """The name, labels and `subset_text`: the three columns that tables print."""
+        return self.name, self.labels, self.subset_text
+
+    @property
+    def full_name(self) -> str:
+        """The name with labels and subset, such as `acc1 (original, single_label)`."""
+        return full_name(*self.printed_key)
+
+
+class Metric(MetricKey, frozen=True, kw_only=True):
+    """One value of a metric. Name, labels, subset, level and prompt identify it within its case."""
+
     title: Annotated[str, doc('Title of its row in the terminal, "" for a value that is not shown.')] = ""
     value: Annotated[float | None, doc("The value; accuracies and shares are fractions. null: not defined.")]
     n: Annotated[int, doc("Number of samples that count, at least 1: images, pairs or answers.")]
@@ -97,16 +121,6 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
         doc("Student's 95 % interval of a mean over epochs, of the same images in other epochs; null for one epoch."),
     ] = None
     higher_is_better: Annotated[bool | None, doc("Direction; null for a metric that the gate does not judge.")] = None
-
-    @property
-    def key(self) -> MetricKey:
-        """The name, labels, subset, level and prompt, which identify the metric within its case."""
-        return self.name, self.labels, self.subset, self.level, self.prompt
-
-    @property
-    def subset_text(self) -> str:
-        """The subset, level and prompt as one text."""
-        return subset_text(self.subset, self.level, self.prompt)
 
 
 class ModelRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -323,8 +337,7 @@ def _find_invalid_value(record: Record) -> str:
     """Return the first invalid metric of a record, with what was found and expected; "" if all are valid."""
     for metric in record.metrics:
         for problem in _invalid_values(metric):
-            title = full_name(metric.name, metric.labels, metric.subset_text)
-            return f"{record.case} ({record.protocol}): {title} has {problem}"
+            return f"{record.case} ({record.protocol}): {metric.full_name} has {problem}"
     return ""
 
 

@@ -43,7 +43,7 @@ ViT-L-14 laion2b_s32b_b82k 0.7525 | RN50 openai 0.5982
 ViT-L-14 datacomp_xl_s13b_b90k 0.7921 | RN50x64 openai 0.7391
 """
 ROWS = [row.split() for row in re.split(r"[|\n]", PROTOCOLS) if row.strip()]
-OURS = Metric(name="acc1", labels="ImGT", value=0.5, n=50_000, n_clusters=50_000, ci=(0.4, 0.6), ci_method="wilson")
+OURS = Metric("acc1", "ImGT", "all", value=0.5, n=50_000, n_clusters=50_000, ci=(0.4, 0.6), ci_method="wilson")
 
 
 @dataclass

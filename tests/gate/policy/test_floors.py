@@ -126,7 +126,7 @@ def test_a_record_without_a_number_that_it_should_have_misses_the_floor(records:
 
 
 def test_a_number_without_a_value_is_below_every_floor(records: list[Record]) -> None:
-    empty = Metric(name="acc1", labels="ImGT", value=None, n=0, n_clusters=0, ci=None, ci_method="wilson")
+    empty = Metric("acc1", "ImGT", "all", value=None, n=0, n_clusters=0, ci=None, ci_method="wilson")
     for sign in (">=", "<="):
         broken = parse_floor(f"imagenet/zero_shot:acc1{sign}0.5")
         assert broken.is_missed(empty)

@@ -154,6 +154,6 @@ def test_the_accuracies_are_drawn_of_images_with_all_their_samples(world: Any) -
 
 def bootstrap_of(estimates: Iterable[Estimate], key: tuple[str, str, str]) -> Any:
     """The values of a number in resamples."""
-    (bootstrap,) = (each.bootstrap for each in estimates if (each.name, each.labels, each.subset_text) == key)
+    (bootstrap,) = (each.bootstrap for each in estimates if (each.name, each.labels, each.metric.subset_text) == key)
     assert bootstrap is not None
     return bootstrap()

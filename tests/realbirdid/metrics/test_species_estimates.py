@@ -102,7 +102,7 @@ def hm(recording: Any, indices: Any) -> Any:
 
 def bootstrap_of(estimates: Iterable[Estimate], key: tuple[str, str, str]) -> Any:
     """The values of a number in resamples."""
-    (bootstrap,) = (each.bootstrap for each in estimates if (each.name, each.labels, each.subset_text) == key)
+    (bootstrap,) = (each.bootstrap for each in estimates if (each.name, each.labels, each.metric.subset_text) == key)
     assert bootstrap is not None
     return bootstrap()
 

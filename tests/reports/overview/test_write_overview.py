@@ -88,7 +88,7 @@ def test_another_split_is_not_mills_imagenet(make_run):
 
 
 def metric(value, n, method="wilson"):
-    return Metric(name="acc1", labels="ImGT", value=value, n=n, n_clusters=n, ci=None, ci_method=method)
+    return Metric("acc1", "ImGT", "all", value=value, n=n, n_clusters=n, ci=None, ci_method=method)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from msgspec import structs
 
 from eyechart.gate.baselines.baseline_files import write_baselines
 from eyechart.gate.baselines.stored_cases import case_evidence
-from eyechart.gate.comparison.compare_metrics import metric_title
 from eyechart.gate.verdicts.page_link import page_address
 from eyechart.realbirdid.data.observations import REASONS
 from eyechart.reports.comparison.run_comparison import comparison_tables, match_runs
@@ -161,7 +160,7 @@ def better(now: Evidence) -> Evidence:
     planes = PackedArrays()
     correct = planes.add(np.packbits(np.ones(now.samples, bool)).tobytes())
     proofs = [
-        structs.replace(metric, correct=correct, value=1.0) if metric_title(metric) == SHARE else metric
+        structs.replace(metric, correct=correct, value=1.0) if metric.full_name == SHARE else metric
         for metric in now.metrics
     ]
     return structs.replace(now, metrics=tuple(proofs), arrays={**now.arrays, **planes.packed})
@@ -188,7 +187,7 @@ def birds(page_of_birds: Path, opened: Any) -> Any:
 
 def test_a_number_of_birds_leads_to_those_that_it_lost(kinds: Path, birds: Any) -> None:
     now = evidence(kinds)[SPECIES[:2]]
-    outcomes = now.sample_outcomes(next(metric for metric in now.metrics if metric_title(metric) == SHARE))
+    outcomes = now.sample_outcomes(next(metric for metric in now.metrics if metric.full_name == SHARE))
     birds.page.locator(".cards").wait_for()
     assert birds.page.locator(".cards .key").all_inner_texts() == [
         now.keys[row] for row in np.flatnonzero(outcomes == 0)

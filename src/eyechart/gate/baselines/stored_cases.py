@@ -8,13 +8,11 @@ import msgspec
 from eyechart.errors import ReportError
 from eyechart.gate.baselines.baseline_files import baseline_files, case_key, read_baselines, read_drifts
 from eyechart.gate.baselines.drift import Drift
-from eyechart.results.estimates import Estimate
-from eyechart.results.evidence import Evidence, collect_evidence, read_evidence
-from eyechart.results.records import RECORDS_FILE, Metric, Record, read_run
+from eyechart.results.evidence import Evidence, evidence_of_metric, read_evidence
+from eyechart.results.records import RECORDS_FILE, Record, read_run
 from eyechart.results.run_files import read_verified
 from eyechart.results.run_names import run_names
 from eyechart.results.shared_samples import with_samples
-from eyechart.statistics.intervals import Interval
 
 Cases = Mapping[tuple[str, str], Evidence]  # by case and protocol
 
@@ -39,7 +37,6 @@ def read_case_evidence(record: Record, folder: Path) -> Evidence | None:
 
 def _evidence_from_metrics(record: Record) -> Evidence:
     """Return the metrics of a record as evidence that can be compared by its intervals only."""
-    evidence_items, planes = collect_evidence(map(_estimate_from_metric, record.metrics))
     return Evidence(
         case=record.case,
         protocol=record.protocol,
@@ -52,25 +49,8 @@ def _evidence_from_metrics(record: Record) -> Evidence:
         seed=record.seed,
         samples=record.data.n,
         environment={**record.environment, "dtype": record.model.dtype, "device": record.model.device},
-        metrics=evidence_items,
-        arrays=planes,
-    )
-
-
-def _estimate_from_metric(metric: Metric) -> Estimate:
-    """Return a metric of a record as an estimate that can be compared by its interval only."""
-    return Estimate(
-        name=metric.name,
-        value=metric.value,
-        n=metric.n,
-        n_clusters=metric.n_clusters,
-        interval=None if metric.ci is None else Interval(*metric.ci),
-        method=metric.ci_method,
-        labels=metric.labels,
-        subset=metric.subset,
-        level=metric.level,
-        prompt=metric.prompt,
-        higher_is_better=metric.higher_is_better,
+        metrics=tuple(map(evidence_of_metric, record.metrics)),
+        arrays={},
     )
 
 

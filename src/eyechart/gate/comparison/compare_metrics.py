@@ -15,7 +15,7 @@ from eyechart.results.estimates import Separation
 from eyechart.results.evidence import Evidence, Floats, Ints, MetricEvidence
 from eyechart.results.headlines import ANSWERED
 from eyechart.results.metric_ranges import largest_change
-from eyechart.results.records import EMPTY, LABELLED, WHOLE, empty_label_rules, full_name
+from eyechart.results.records import EMPTY, LABELLED, WHOLE, empty_label_rules
 from eyechart.statistics.auroc import auroc, delong_test
 from eyechart.statistics.clusters import (
     clustered_change_interval,
@@ -102,7 +102,7 @@ class MetricComparison:
     def name(self) -> str:
         """The metric's name with its labels and subset."""
         if not self.pooled:
-            return metric_title(self.metric)
+            return self.metric.full_name
         return f"{self.range_name if self.family == SCORES else PRIMARY}, pooled"
 
     @property
@@ -229,7 +229,7 @@ def _fewer_samples(before: Evidence, after: Evidence, sides: tuple[str, str]) ->
     if fewer:
         counts = f"n={old[fewer[0]].n} {sides[0]}, n={new[fewer[0]].n} {sides[1]}"
         rest = f" (and {count_of(len(fewer) - 1, 'more number')})" if fewer[1:] else ""
-        yield f"fewer samples: {metric_title(new[fewer[0]])} has {counts}{rest}"
+        yield f"fewer samples: {new[fewer[0]].full_name} has {counts}{rest}"
 
 
 def _unequal(before: Mapping[str, object], after: Mapping[str, object], *, sides: tuple[str, str]) -> list[str]:
@@ -308,66 +308,61 @@ def lacking_metrics(before: Evidence, after: Evidence) -> list[str]:
     A complete baseline has all: else metrics were removed from it by hand, or another version of eyechart wrote it.
     """
     new_labels = after.label_hashes.keys() - before.label_hashes.keys()
-    of_new_labels = {metric_title(metric) for metric in after.metrics if metric.labels in new_labels}
+    of_new_labels = {metric.full_name for metric in after.metrics if metric.labels in new_labels}
     return [name for name in added_metrics(before, after) if name not in of_new_labels]
 
 
-def _changed_counts(before: MetricEvidence, after: MetricEvidence) -> tuple[int, int] | None:
-    return None if before.n == after.n else (before.n, after.n)
-
-
 def _metric_titles(evidence: Evidence) -> list[str]:
-    return [metric_title(metric) for metric in evidence.metrics if metric.direction and metric.value is not None]
-
-
-def metric_title(metric: MetricEvidence) -> str:
-    """Return a metric's name with its labels and subset, such as `acc1 (original, single_label)`."""
-    return full_name(metric.name, metric.labels, metric.subset_text)
+    return [metric.full_name for metric in evidence.metrics if metric.direction and metric.value is not None]
 
 
 def _compare_metric(before: Evidence, after: Evidence, old: MetricEvidence, new: MetricEvidence) -> MetricComparison:
-    correct_before, correct_after = before.sample_outcomes(old), after.sample_outcomes(new)
-    if correct_before is not None and correct_after is not None:
-        clusters = after.cluster_ids()
-        clusters = before.cluster_ids() if clusters is None else clusters
-        comparison = _compare_proportions(after, new, correct_before, correct_after, clusters)
-        return replace(comparison, counts=_changed_counts(old, new))
-    scores_before, scores_after = before.log_scores(old), after.log_scores(new)
-    if scores_before is not None and scores_after is not None:
-        return _compare_scores(after, old, new, (scores_before, scores_after))
-    separations = before.separation(old), after.separation(new)
-    if separations[0] is not None and separations[1] is not None:
-        return _compare_areas(after, old, new, (separations[0], separations[1]))
-    samples_before, samples_after = before.bootstrap_samples(old), after.bootstrap_samples(new)
-    values, n = (float(old.value or 0), float(new.value or 0)), min(old.n, new.n)
+    """Return the comparison of a metric by the test that its evidence allows, else by the intervals of its values."""
     n_clusters = min(old.sampling_units, new.sampling_units)
-    if samples_before is not None and samples_after is not None:
-        change = bootstrap_change(*values, samples_before, samples_after, n=n_clusters)
-        method = BOOTSTRAP
-    else:
-        change = interval_change(values[0], old.ci or NO_INTERVAL, values[1], new.ci or NO_INTERVAL)
-        method = "unpaired"
-    return MetricComparison(
+    untested = MetricComparison(
         case=after.case,
         protocol=after.protocol,
         model=after.model,
         metric=new,
-        before=values[0],
-        after=values[1],
-        n=n,
+        before=float(old.value or 0),
+        after=float(new.value or 0),
+        n=min(old.n, new.n),
         n_clusters=n_clusters,
-        delta=change.delta,
-        ci=change.ci,
-        p=change.p,
-        method=method,
-        counts=_changed_counts(old, new),
+        delta=float("nan"),
+        ci=None,
+        p=float("nan"),
+        method="unpaired",
+        counts=None if old.n == new.n else (old.n, new.n),
         effective_n=float(n_clusters),
-        evidence=(old.bootstrap_samples, new.bootstrap_samples) if method == BOOTSTRAP else (),
     )
+    correct_before, correct_after = before.sample_outcomes(old), after.sample_outcomes(new)
+    if correct_before is not None and correct_after is not None:
+        clusters = after.cluster_ids()
+        clusters = before.cluster_ids() if clusters is None else clusters
+        return _compare_proportions(untested, after, correct_before, correct_after, clusters)
+    scores_before, scores_after = before.log_scores(old), after.log_scores(new)
+    if scores_before is not None and scores_after is not None:
+        return _compare_scores(untested, after, (scores_before, scores_after))
+    separations = before.separation(old), after.separation(new)
+    if separations[0] is not None and separations[1] is not None:
+        comparison = _compare_areas(untested, (separations[0], separations[1]), after.cluster_ids())
+        return replace(comparison, evidence=(old.ranks, new.ranks))
+    samples_before, samples_after = before.bootstrap_samples(old), after.bootstrap_samples(new)
+    values = untested.before, untested.after
+    if samples_before is not None and samples_after is not None:
+        change = bootstrap_change(*values, samples_before, samples_after, n=n_clusters)
+        evidence = old.bootstrap_samples, new.bootstrap_samples
+        return replace(untested, **change._asdict(), method=BOOTSTRAP, evidence=evidence)
+    change = interval_change(values[0], old.ci or NO_INTERVAL, values[1], new.ci or NO_INTERVAL)
+    return replace(untested, **change._asdict())
 
 
 def _compare_proportions(
-    after: Evidence, metric: MetricEvidence, correct_before: Floats, correct_after: Floats, clusters: Ints | None
+    untested: MetricComparison,
+    case: Evidence,
+    correct_before: Floats,
+    correct_after: Floats,
+    clusters: Ints | None,
 ) -> MetricComparison:
     """Compare a proportion sample by sample; `clusters` (samples,) is the cluster of each, None where all are own."""
     both = ~np.isnan(correct_before) & ~np.isnan(correct_after)
@@ -383,11 +378,8 @@ def _compare_proportions(
         effective = float(n) if n_clusters == n else effective_sample_size(np.where(both, moved, np.nan), clusters)
     changed = np.flatnonzero(changes)
     values = (float(correct_before[both].mean()), float(correct_after[both].mean())) if n else NO_INTERVAL
-    return MetricComparison(
-        case=after.case,
-        protocol=after.protocol,
-        model=after.model,
-        metric=metric,
+    return replace(
+        untested,
         before=values[0],
         after=values[1],
         n=n,
@@ -399,19 +391,17 @@ def _compare_proportions(
         lost=tuple(np.flatnonzero(moved < 0).tolist()),
         gained=test.gained,
         effective_n=effective,
-        changes=(ClusterChanges(_data_key(after), changed, changes[changed]),),
+        changes=(ClusterChanges(_data_key(case), changed, changes[changed]),),
     )
 
 
-def _compare_scores(
-    after: Evidence, old: MetricEvidence, new: MetricEvidence, scores: tuple[Floats, Floats]
-) -> MetricComparison:
+def _compare_scores(untested: MetricComparison, case: Evidence, scores: tuple[Floats, Floats]) -> MetricComparison:
     """Compare a mean of log scores, or of the Brier scores that follow from them, sample by sample.
 
     Values, change, interval and p-value are computed from the scores in the evidence, not from the exact ones.
     """
-    first, second = map(brier_scores, scores) if new.direction < 0 else scores
-    clusters = after.cluster_ids()
+    first, second = map(brier_scores, scores) if untested.metric.direction < 0 else scores
+    clusters = case.cluster_ids()
     units = np.arange(len(first)) if clusters is None else clusters
     both = ~np.isnan(first) & ~np.isnan(second)
     n, n_clusters = int(both.sum()), _count_clusters(clusters, both)
@@ -420,52 +410,41 @@ def _compare_scores(
     changed = np.flatnonzero(changes)
     values = (float(first[both].mean()), float(second[both].mean())) if n else NO_INTERVAL
     delta = values[1] - values[0]
-    return MetricComparison(
-        case=after.case,
-        protocol=after.protocol,
-        model=after.model,
-        metric=new,
+    interval = clustered_t_interval(np.where(both, moved, np.nan), units) if n else None
+    return replace(
+        untested,
         before=values[0],
         after=values[1],
         n=n,
         n_clusters=n_clusters,
         delta=delta,
-        ci=change_in_range(new.name, delta, clustered_t_interval(np.where(both, moved, np.nan), units)) if n else None,
+        ci=interval and change_in_range(untested.metric.name, delta, interval),
         p=sign_flip_mean_p(changes) if n else float("nan"),
         method=SIGNED_SCORES,
-        counts=_changed_counts(old, new),
         family=SCORES,
         effective_n=float(n),
-        changes=(ClusterChanges(_data_key(after), changed, changes[changed]),),
+        changes=(ClusterChanges(_data_key(case), changed, changes[changed]),),
     )
 
 
 def _compare_areas(
-    after: Evidence, old: MetricEvidence, new: MetricEvidence, sides: tuple[Separation, Separation]
+    untested: MetricComparison, sides: tuple[Separation, Separation], clusters: Ints | None
 ) -> MetricComparison:
     """Compare two AUROCs of the same samples by DeLong's test."""
     positive = np.where(sides[0].positive == sides[1].positive, sides[1].positive, np.nan)
     both = ~np.isnan(positive)
-    clusters = after.cluster_ids()
     n, n_clusters = int(both.sum()), _count_clusters(clusters, both)
     values = tuple(auroc(side.scores, positive) for side in sides)
     change = delong_test(sides[0].scores, sides[1].scores, positive, clusters)
-    return MetricComparison(
-        case=after.case,
-        protocol=after.protocol,
-        model=after.model,
-        metric=new,
+    return replace(
+        untested,
         before=values[0],
         after=values[1],
         n=n,
         n_clusters=n_clusters,
-        delta=change.delta,
-        ci=change.ci,
-        p=change.p,
+        **change._asdict(),
         method=DELONG,
-        counts=_changed_counts(old, new),
         effective_n=float(n_clusters),
-        evidence=(old.ranks, new.ranks),
     )
 
 

@@ -6,6 +6,8 @@ photographs.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from math import nan
 
 import numpy as np
 from scipy.special import stdtrit
@@ -15,7 +17,6 @@ from eyechart.gate.comparison.compare_metrics import (
     PRIMARY,
     SCORES,
     SIGN_FLIPS,
-    SIGNED_SCORES,
     ClusterChanges,
     MetricComparison,
     change_in_range,
@@ -45,77 +46,66 @@ def pool_models(comparisons: Iterable[MetricComparison]) -> list[MetricCompariso
 
 def pool(comparisons: Sequence[MetricComparison]) -> MetricComparison:
     """Return the comparison of all samples of one model's proportions, changed so that a higher value is better."""
-    first = comparisons[0]
-    n = sum(comparison.n for comparison in comparisons)
-    changes = pool_changes(comparisons)
-    units = np.concatenate([part.changes for part in changes]).astype(np.int64)
+    untested = _untested_pool(comparisons)
+    n, images = untested.n, untested.n_clusters
+    units = np.concatenate([part.changes for part in untested.changes]).astype(np.int64)
     worse, better = (sum(comparison.worse_and_better[side] for comparison in comparisons) for side in (0, 1))
-    images = _count_images(comparisons)
     effective = n / design_effect_of_changes(units, worse + better) if worse + better else float(images)
-    before = sum(comparison.n * _as_score(comparison.before, comparison) for comparison in comparisons) / n
-    after = sum(comparison.n * _as_score(comparison.after, comparison) for comparison in comparisons) / n
     share = effective / n
     clustered = any(comparison.method == SIGN_FLIPS for comparison in comparisons) or len(units) < worse + better
-    return MetricComparison(
-        case=first.model,
-        protocol=count_of(len(comparisons), "case"),
-        model=first.model,
-        metric=MetricEvidence(name=POOLED, labels="", subset="", value=after, n=n, direction=1),
-        before=before,
-        after=after,
-        n=n,
-        n_clusters=images,
+    return replace(
+        untested,
         delta=(better - worse) / n,
         ci=change_interval_from_counts(share * better, share * worse, effective),
         p=sign_flip_p(units),
         method=SIGN_FLIPS if clustered else MCNEMAR,
         gained=better,
         pooled_lost=worse,
-        family=PRIMARY,
         unchanged_model=all(comparison.is_equal for comparison in comparisons),
-        compares_weights=all(comparison.compares_weights for comparison in comparisons),
         effective_n=effective,
-        changes=changes,
-        pooled=tuple(comparisons),
     )
 
 
 def _pool_scores(comparisons: Sequence[MetricComparison]) -> MetricComparison:
     """Return the comparison of the mean log score over all samples of one model."""
-    first, n = comparisons[0], sum(comparison.n for comparison in comparisons)
-    changes, images = pool_changes(comparisons), _count_images(comparisons)
-    units = np.concatenate([part.changes for part in changes])
-    before, after = (
-        sum(comparison.n * value for comparison, value in zip(comparisons, values, strict=True)) / n
-        for values in ([c.before for c in comparisons], [c.after for c in comparisons])
+    untested = _untested_pool(comparisons)
+    delta, images = untested.delta, untested.n_clusters
+    units = np.concatenate([part.changes for part in untested.changes])
+    half = float(stdtrit(max(1, images - 1), 0.975)) * float(np.sqrt((units**2).sum())) / untested.n
+    return replace(
+        untested,
+        ci=change_in_range(comparisons[0].metric.name, delta, Interval(delta - half, delta + half)),
+        p=sign_flip_mean_p(units),
+        unchanged_model=all(comparison.unchanged_model for comparison in comparisons),
+        effective_n=float(images),
     )
-    delta = after - before
-    half = float(stdtrit(max(1, images - 1), 0.975)) * float(np.sqrt((units**2).sum())) / n
+
+
+def _untested_pool(comparisons: Sequence[MetricComparison]) -> MetricComparison:
+    """Return the values of one model over all samples of its cases, changed so that a higher value is better."""
+    first, n = comparisons[0], sum(comparison.n for comparison in comparisons)
+    before, after = (
+        sum(part.n * (value if part.metric.direction > 0 else 1 - value) for part, value in values) / n
+        for values in ([(part, part.before) for part in comparisons], [(part, part.after) for part in comparisons])
+    )
     return MetricComparison(
         case=first.model,
         protocol=count_of(len(comparisons), "case"),
         model=first.model,
-        metric=MetricEvidence(name=POOLED, labels="", subset="", value=after, n=n, direction=1),
+        metric=MetricEvidence(POOLED, "", "", value=after, n=n, direction=1),
         before=before,
         after=after,
         n=n,
-        n_clusters=images,
-        delta=delta,
-        ci=change_in_range(first.metric.name, delta, Interval(delta - half, delta + half)),
-        p=sign_flip_mean_p(units),
-        method=SIGNED_SCORES,
-        family=SCORES,
-        unchanged_model=all(comparison.unchanged_model for comparison in comparisons),
+        n_clusters=_count_images(comparisons),
+        delta=after - before,
+        ci=None,
+        p=nan,
+        method=first.method,
+        family=first.family,
         compares_weights=all(comparison.compares_weights for comparison in comparisons),
-        effective_n=float(images),
-        changes=changes,
+        changes=pool_changes(comparisons),
         pooled=tuple(comparisons),
     )
-
-
-def _as_score(share: float, comparison: MetricComparison) -> float:
-    """Return a proportion as a score, whose higher value is better."""
-    return share if comparison.metric.direction > 0 else 1 - share
 
 
 def _count_images(comparisons: Iterable[MetricComparison]) -> int:

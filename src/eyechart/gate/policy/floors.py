@@ -123,6 +123,6 @@ def describe_missed_floor(floor: _Floor, record: Record, metric: Metric | None) 
         reason = "has no value (n=0): no sample of it was scored"
         return f"{record.case} ({record.protocol}): {named} {reason}, and --eye-floor={floor.text}."
     value = "has no value" if metric.value is None else f"is {metric.value:.4f}"
-    name = full_name(metric.name, metric.labels, metric.subset_text)
+    name = metric.full_name
     hint = f" Values are fractions: 62 % is 0.62, and {floor.value:g} is more than all." if floor.value >= 2 else ""
     return f"{record.case} ({record.protocol}): {name} {value} (n={metric.n}), and --eye-floor={floor.text}.{hint}"

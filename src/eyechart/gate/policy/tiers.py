@@ -71,7 +71,7 @@ class PolicyRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         benchmark, split = comparison.case.split("/")[:2]
         patterns = (self.split, self.protocol, self.metric, self.labels, self.subset, self.model)
         case = (f"{benchmark}/{split}", comparison.protocol)
-        values = (*case, metric.name, metric.labels, metric.subset_text, comparison.model)
+        values = (*case, *metric.printed_key, comparison.model)
         return all(
             fnmatchcase(normalize("NFC", value), normalize("NFC", pattern))
             for value, pattern in zip(values, patterns, strict=True)

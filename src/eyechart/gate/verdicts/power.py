@@ -12,7 +12,6 @@ from eyechart.gate.comparison.compare_metrics import (
     SIGN_FLIPS,
     MetricComparison,
     compare_metrics,
-    metric_title,
 )
 from eyechart.gate.verdicts.decide import Verdict
 from eyechart.gate.verdicts.verdict_messages import describe_n
@@ -98,7 +97,7 @@ def power_without_baseline(cases: Sequence[Evidence], alpha: float) -> Iterator[
         loss, method = minimum_detectable_effect(evidence, metric, levels[kind_of(comparison)])
         samples = describe_n(metric.n, metric.sampling_units)
         most = largest_loss(metric.name, float(metric.value or 0), metric.direction)
-        text = f"{metric_title(metric)} {_describe_detectable_loss(metric.name, loss, most)} ({samples}, {method})"
+        text = f"{metric.full_name} {_describe_detectable_loss(metric.name, loss, most)} ({samples}, {method})"
         yield f"{evidence.case} ({evidence.protocol}): {text}"
 
 

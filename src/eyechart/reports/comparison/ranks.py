@@ -49,7 +49,7 @@ class RankedMetric:
 
 def metric_key(metric: Metric) -> RankedMetric:
     """Return the name, labels and subset of a metric."""
-    return RankedMetric(metric.name, metric.labels, metric.subset_text)
+    return RankedMetric(*metric.printed_key)
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def score_cases(
 
 def _select_metric(evidence: Evidence, ranked: RankedMetric) -> Evidence:
     key = (ranked.name, ranked.labels, ranked.subset)
-    items = tuple(proof for proof in evidence.metrics if (proof.name, proof.labels, proof.subset_text) == key)
+    items = tuple(proof for proof in evidence.metrics if proof.printed_key == key)
     return structs.replace(evidence, metrics=items)
 
 

@@ -190,8 +190,7 @@ def _comparison_row(key: Key, verdict: Verdict, *, both: bool) -> Row:
     comparison = verdict.comparison
     counts: Sequence[Cell] = comparison.counts or (comparison.n, comparison.n)
     cells = _with_counts(verdict_cells(verdict), counts) if both else verdict_cells(verdict)
-    metric = comparison.metric
-    return (*key, metric.name, metric.labels, metric.subset_text, *cells)
+    return (*key, *comparison.metric.printed_key, *cells)
 
 
 def _with_counts(row: Sequence[T], counts: Sequence[T]) -> tuple[T, ...]:

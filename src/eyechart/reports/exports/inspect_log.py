@@ -10,7 +10,7 @@ import msgspec
 from eyechart.gate.baselines.baseline_files import model_slug
 from eyechart.reports.runs import CaseRun, Runs
 from eyechart.results.headlines import ANSWERED
-from eyechart.results.records import Metric, Record, Run, full_name
+from eyechart.results.records import Metric, Record, Run
 from eyechart.results.sample_table import SHARED_COLUMNS
 
 VERSION = 2
@@ -74,9 +74,7 @@ def _describe_scores(record: Record) -> Iterator[dict[str, Any]]:
     for metric in record.metrics:
         if metric.value is not None:
             yield {
-                "name": metric.name
-                if names[metric.name] == 1
-                else full_name(metric.name, metric.labels, metric.subset_text),
+                "name": metric.name if names[metric.name] == 1 else metric.full_name,
                 "scorer": metric.name,
                 "scored_samples": metric.n,
                 "params": {"labels": metric.labels, "subset": metric.subset_text},

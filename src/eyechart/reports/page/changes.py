@@ -10,7 +10,7 @@ import numpy as np
 
 from eyechart.files.folders import evidence_folder
 from eyechart.gate.baselines.stored_cases import read_drifts_of
-from eyechart.gate.comparison.compare_metrics import MetricComparison, metric_title
+from eyechart.gate.comparison.compare_metrics import MetricComparison
 from eyechart.gate.session.compare_cases import CasePair, Key, compare_cases
 from eyechart.gate.slices.slice_messages import describe_slice
 from eyechart.gate.verdicts.decide import VERDICTS, Rule, Verdict
@@ -182,8 +182,8 @@ def sample_filter(proof: MetricEvidence, case_samples: CaseSamples) -> dict[str,
     changed.
     """
     labels = {"labels": proof.labels} if proof.labels in case_samples.samples.label_sets else {}
-    if changes := case_samples.changes.get(metric_title(proof)):
-        return labels | {"of": metric_title(proof), "lost": len(changes.lost), "gained": len(changes.gained)}
+    if changes := case_samples.changes.get(proof.full_name):
+        return labels | {"of": proof.full_name, "lost": len(changes.lost), "gained": len(changes.gained)}
     before, now = (
         side.label_sets.get(proof.labels) if side else None for side in (case_samples.previous, case_samples.samples)
     )

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from eyechart.data.dataset.dataset import SliceVariable
 from eyechart.files.folders import evidence_folder, run_folder
 from eyechart.gate.baselines.stored_cases import is_run, read_case_evidence, read_cases
-from eyechart.gate.comparison.compare_metrics import MetricComparison, metric_title
+from eyechart.gate.comparison.compare_metrics import MetricComparison
 from eyechart.reports.page.columns import Column
 from eyechart.reports.page.samples import NO_TEXTS, RIGHT, UNSCORED, WRONG, Codes, LabelOutcomes, Samples
 from eyechart.reports.runs import CaseRun, Runs, load
 from eyechart.results.evidence import Evidence, Floats, MetricEvidence
 from eyechart.results.headlines import ANSWERED
-from eyechart.results.records import WHOLE, MetricKey
+from eyechart.results.records import WHOLE
 from eyechart.results.slice_files import read_slices
 
 PreviousCase = CaseRun | Evidence
@@ -123,7 +123,7 @@ def _select_slice(changes: "SampleChanges", variable: SliceVariable, code: int) 
 
 def _per_sample_outcomes(evidence: Evidence) -> dict[str, Floats]:
     """Return the metrics that have per-sample outcomes."""
-    by_title = {metric_title(proof): evidence.sample_outcomes(proof) for proof in evidence.metrics}
+    by_title = {proof.full_name: evidence.sample_outcomes(proof) for proof in evidence.metrics}
     return {name: outcomes for name, outcomes in by_title.items() if outcomes is not None}
 
 
@@ -132,7 +132,7 @@ def _compare_outcomes(before: Floats, after: Floats) -> SampleChanges:
     return SampleChanges(np.flatnonzero((before == 1) & (after == 0)), np.flatnonzero((before == 0) & (after == 1)))
 
 
-def _metric_keys(name: str, label_outcomes: LabelOutcomes, now: Samples, evidence: Evidence) -> list[MetricKey]:
+def _metric_keys(name: str, label_outcomes: LabelOutcomes, now: Samples, evidence: Evidence) -> list[tuple[str, ...]]:
     """Return the metrics with the same per-sample outcomes as a label set."""
     candidates = [
         (proof, evidence.sample_outcomes(proof))

@@ -113,6 +113,6 @@ def _same_but_for(group: ComparableCases, option: str, default: str) -> Iterator
 def _read_outcomes(case: CaseRun, labels: str) -> Floats | None:
     """Return the outcome of each image by the main metric; None if it is no proportion."""
     main = [metric for metric in headlines(case.record.metrics) if metric.name == case.accuracy_name]
-    keys = [(metric.name, metric.labels, metric.subset_text) for metric in main if metric.labels == labels]
-    metrics = [one for one in case.evidence.metrics if (one.name, one.labels, one.subset_text) in keys[:1]]
+    keys = [metric.printed_key for metric in main if metric.labels == labels]
+    metrics = [one for one in case.evidence.metrics if one.printed_key in keys[:1]]
     return case.evidence.sample_outcomes(metrics[0]) if metrics else None
