@@ -1,6 +1,6 @@
 """No value, end of an interval or loss of a metric is outside of what the metric can be."""
 
-from math import inf, log
+from math import log
 from typing import Any
 
 import numpy as np
@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.results.estimates import Estimate, score_estimates
-from eyechart.results.metric_definitions import SHARE, metric_definitions
-from eyechart.results.metric_ranges import largest_loss, range_of
+from eyechart.results.metric_definitions import SHARE, largest_change, metric_definitions, range_of
 from eyechart.statistics.intervals import Interval, wilson
 from eyechart.statistics.least_probability import LEAST
 
@@ -53,12 +52,9 @@ def test_numbers_on_another_scale_stay_as_they_are(name: str, value: float, low:
     assert Estimate(name=name, value=value, n=9, interval=Interval(low, high)).interval == Interval(low, high)
 
 
-def test_no_metric_can_lose_more_than_it_has() -> None:
-    assert largest_loss("log_score", -1.0, 1) == -1 - log(LEAST)
-    assert largest_loss("target_brier", 0.25, -1) == 0.75
-    assert largest_loss("acc_delta", -0.25, 1) == 0.75
-    assert largest_loss("mcc_delta", -0.25, 1) == 1.75
-    assert largest_loss("f1", 85.0, 1) == inf
+def test_log_scores_have_the_range_of_their_floor() -> None:
+    assert range_of("log_score") == (log(LEAST), 0)
+    assert largest_change("log_score", -1.0) == -log(LEAST)
 
 
 def test_a_proportion_is_of_the_samples_that_have_an_outcome() -> None:

@@ -1,5 +1,7 @@
 """What is kept of a number comes back as it was, is small, and is refused where it is damaged."""
 
+import zlib
+from base64 import b85decode, b85encode
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,7 +23,16 @@ from eyechart.evaluation.settings import Case, Settings
 from eyechart.models.spec import parse_spec
 from eyechart.models.types import Identity
 from eyechart.results.estimates import Estimate, Separation
-from eyechart.results.evidence import RESAMPLES, STEPS, Evidence, PackedArrays, collect_evidence, read_evidence
+from eyechart.results.evidence import (
+    RESAMPLES,
+    STEPS,
+    Evidence,
+    PackedArrays,
+    collect_evidence,
+    pack_array,
+    read_evidence,
+    unpack_array,
+)
 from eyechart.results.records import encode
 from eyechart.statistics.auroc import auroc
 
@@ -219,3 +230,26 @@ def test_clusters_are_whole_numbers_of_at_least_0(make: Any, share: Any) -> None
     make(share(acc1=[1, 0, 1]), groups=np.array([0, 0, 2])).check()
     with pytest.raises(ValueError, match="the clusters are not all whole numbers of at least 0"):
         make(share(acc1=[1, 0, 1]), groups=np.array([0, -1, 2])).check()
+
+
+@given(st.binary(max_size=300))
+def test_bytes_are_packed_as_base_85_of_the_standard_library(data: bytes) -> None:
+    text = pack_array(data)
+    assert text == b85encode(zlib.compress(data, 9)).decode()
+    assert unpack_array(text, len(data)) == data
+
+
+@given(st.binary(max_size=8), st.data())
+def test_a_text_with_another_character_is_read_as_by_the_standard_library(data: bytes, draw: st.DataObject) -> None:
+    text = pack_array(data)
+    index = draw.draw(st.integers(0, len(text) - 1))
+    text = text[:index] + draw.draw(st.characters(max_codepoint=200) | st.sampled_from("~|{0")) + text[index + 1 :]
+    try:
+        expected = zlib.decompressobj().decompress(b85decode(text), len(data) + 1)
+    except (ValueError, zlib.error):
+        expected = None
+    if expected is None or len(expected) != len(data):
+        with pytest.raises(ValueError, match=r".+"):
+            unpack_array(text, len(data))
+    else:
+        assert unpack_array(text, len(data)) == expected

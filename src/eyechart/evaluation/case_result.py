@@ -17,7 +17,6 @@ from eyechart.data.dataset.blanks import BLANK
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import ReportError
 from eyechart.evaluation.settings import Case, Settings
-from eyechart.evaluation.slices import own_variables, slice_estimates, slice_variables
 from eyechart.files.atomic import read_checked, write_atomic, write_checked, write_lines
 from eyechart.files.folders import evidence_folder
 from eyechart.files.text_files import csv_lines
@@ -45,7 +44,7 @@ from eyechart.results.records import (
 )
 from eyechart.results.sample_table import check_rows
 from eyechart.results.shared_samples import write_samples
-from eyechart.results.slice_files import write_slices
+from eyechart.results.slices import own_variables, slice_estimates, slice_variables, write_slices
 from eyechart.statistics.clusters import clustered_t_interval, clustered_wilson
 from eyechart.statistics.draws_cache import use_results
 from eyechart.statistics.resampling import unit_bootstrap_shares
@@ -296,7 +295,7 @@ class CaseResult(Generic[P]):
             metrics, arrays = collect_evidence(estimates, clusters)
         dataset = self.dataset
         hashes = dataset.sample_hashes.astype("<u8").tobytes()
-        name = digest(hashes)
+        name, logits = digest(hashes), self.predictions.logits
         return Evidence(
             case=str(self.case),
             protocol=self.case.protocol,
@@ -316,7 +315,7 @@ class CaseResult(Generic[P]):
             sequential=self.settings.sequential or msgspec.UNSET,
             slices=write_slices(slice_variables(dataset, self.class_names), evidence_folder(self.run)),
             clusters=msgspec.UNSET if clusters is None else digest(pack_clusters(clusters)),
-            logits=write_logits(self.settings.store, self.predictions.logits) or msgspec.UNSET,
+            logits=msgspec.UNSET if logits is None else write_logits(self.settings.store, logits) or msgspec.UNSET,
         )
 
     def write_evidence(self, evidence: Evidence) -> File:

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.results.metric_definitions import direction_of
-from eyechart.results.metric_ranges import keep_in_range
+from eyechart.results.metric_definitions import direction_of, range_of
 from eyechart.results.records import WHOLE, Metric
 from eyechart.statistics.clusters import clustered_t_interval, clustered_wilson
 from eyechart.statistics.intervals import Interval
@@ -16,6 +15,7 @@ from eyechart.statistics.proper_scores import brier_scores
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+ROUNDING = 1e-9  # a sum of shares may leave its range by so much
 AS_DEFINED: Any = object()  # until `__post_init__` reads the direction in the metric's definition
 
 
@@ -35,11 +35,11 @@ class Estimate:
     """One value of a case, with the evidence by which it is compared with another run.
 
     `value` is None where the metric is not defined; NaN becomes None. It is within its interval, and both are within
-    the metric's range (`metric_ranges.keep_in_range`). `subset` names the samples that the value is computed on,
-    `level` the level of the taxonomy and `prompt` the prompts of a prompt set (see `records.Metric`). `title` names the
-    row of the value in the terminal, "" for a value without a row. `higher_is_better` is None for a value that the gate
-    does not judge; it is that of the metric's definition (`metric_definitions`) unless it is given, as for another
-    tool's.
+    the metric's range (`metric_definitions.range_of`), without errors of rounding. `subset` names the samples that the
+    value is computed on, `level` the level of the taxonomy and `prompt` the prompts of a prompt set (see
+    `records.Metric`). `title` names the row of the value in the terminal, "" for a value without a row.
+    `higher_is_better` is None for a value that the gate does not judge; it is that of the metric's definition
+    (`metric_definitions`) unless it is given, as for another tool's.
 
     `correct` (samples,) has 1 for a correct sample, 0 for a wrong one and NaN for one that does not count: the value is
     its mean, and two runs are compared by McNemar's exact test. `bootstrap` returns the values (`evidence.RESAMPLES`,)
@@ -76,12 +76,12 @@ class Estimate:
         value = float("nan") if self.value is None else float(self.value)
         no_interval = np.isnan(value) or self.interval is None or bool(np.isnan(self.interval).any())
         ends = None if no_interval or self.interval is None else (float(self.interval.low), float(self.interval.high))
-        value, low, high = keep_in_range(self.name, value, ends)
+        value, low, high = _keep_in_range(self.name, value, ends)
         object.__setattr__(self, "value", None if np.isnan(value) else value)
         object.__setattr__(self, "interval", None if ends is None else Interval(low, high))
         if self.epochs_interval is not None and not np.isnan(self.epochs_interval).any():
             object.__setattr__(
-                self, "epochs_interval", Interval(*keep_in_range(self.name, value, self.epochs_interval)[1:])
+                self, "epochs_interval", Interval(*_keep_in_range(self.name, value, self.epochs_interval)[1:])
             )
 
     @classmethod
@@ -163,3 +163,34 @@ def score_estimates(
             method="student" if n_clusters == n else "clustered student",
             scores=scores,
         )
+
+
+def _keep_in_range(name: str, value: float, interval: tuple[float, float] | None) -> tuple[float, float, float]:
+    """Return a value of a metric and the ends of its interval, within the metric's range and the value within both.
+
+    Rounding is removed from every metric: no share is -1e-16. A metric of another tool may have the name of one of ours
+    and another scale: a value beyond the range stays as it is, and so does its interval. Without an interval its ends
+    are NaN.
+
+    >>> _keep_in_range("aurc", 0.0, (-2e-16, 0.1)), _keep_in_range("f1", 85.0, (80.0, 90.0))
+    ((0.0, 0.0, 0.1), (85.0, 80.0, 90.0))
+    """
+    value = _without_rounding(value)
+    if interval is None:
+        return value, float("nan"), float("nan")
+    low, high = (_without_rounding(end) for end in interval)
+    least, most = range_of(name)
+    if least <= value <= most:
+        low, high = max(low, least), min(high, most)
+    return value, min(low, value), max(high, value)
+
+
+def _without_rounding(value: float) -> float:
+    """Return a number that is beyond -1, 0 or 1 by an error of rounding as this whole number.
+
+    >>> _without_rounding(1.0000000000000007), _without_rounding(-2.2e-16), _without_rounding(0.25)
+    (1.0, 0.0, 0.25)
+    """
+    whole = float(round(value)) if abs(value) < 2 else value
+    beyond = value < 0 if whole == 0 else abs(value) > abs(whole)
+    return abs(whole) * (1 if whole > 0 else -1 if whole else 0) if beyond and abs(value - whole) <= ROUNDING else value

@@ -5,6 +5,7 @@ runs with one seed resample the same samples, so that the difference of two runs
 """
 
 import zlib
+from base64 import b85encode
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from hashlib import sha256
@@ -17,7 +18,6 @@ from numpy.typing import NDArray
 
 from eyechart.data.dataset.limits import Limit
 from eyechart.errors import ReportError
-from eyechart.results.bitmaps import decode_base85, encode_base85
 from eyechart.results.estimates import Estimate, Separation
 from eyechart.results.records import Metric, MetricKey
 from eyechart.statistics.auroc import auroc
@@ -29,6 +29,13 @@ STEPS = 32_767  # a bootstrap value is stored as a fraction of the largest devia
 SCORE_STEP = 2.0**-20  # log scores are stored in multiples of it: off by half of it, half of what counts as no change
 PLANES = 3  # bytes of a stored number: they suffice for the least log score, ln 1e-6, and for 16 million ranks
 CLOSE = 1e-9  # the largest difference between a stored proportion and one that is computed again
+# Base 85 with NumPy: the functions of `base64` loop over words in Python.
+BASE85_LENGTH = 5  # so many characters are four bytes
+NOT_BASE85 = 255
+BASE85_POWERS = 85 ** np.arange(BASE85_LENGTH - 1, -1, -1, dtype=np.uint64)
+BASE85_CHARACTERS = np.array([b85encode(bytes([0, 0, 0, value]))[-1] for value in range(85)], np.uint8)
+BASE85_VALUES = np.full(128, NOT_BASE85, np.uint8)
+BASE85_VALUES[BASE85_CHARACTERS] = np.arange(85)
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -193,13 +200,13 @@ def digest(data: bytes) -> str:
 
 def pack_array(data: bytes) -> str:
     """Return the bytes of an array as compressed text."""
-    return encode_base85(zlib.compress(data, 9))
+    return _encode_base85(zlib.compress(data, 9))
 
 
 def unpack_array(text: str, size: int, name: str = "") -> bytes:
     """Return the bytes of an array from compressed text. Raises ValueError if it is damaged or of another size."""
     try:
-        data = zlib.decompressobj().decompress(decode_base85(text), size + 1)
+        data = zlib.decompressobj().decompress(_decode_base85(text), size + 1)
     except zlib.error as error:
         raise ValueError(f"the array {name} is damaged ({error})") from None
     if len(data) != size:
@@ -366,3 +373,36 @@ def read_evidence(path: Path) -> Evidence:
     except (OSError, msgspec.DecodeError, ValueError) as error:
         raise ReportError(f"{path} cannot be read ({error}). Run the case again.") from error
     return evidence
+
+
+def _encode_base85(data: bytes) -> str:
+    """Return what `base64.b85encode` returns, as text.
+
+    >>> _encode_base85(b"example")
+    'Wq4t2aBO7'
+    """
+    padding = -len(data) % 4
+    words = np.frombuffer(data + bytes(padding), ">u4").astype(np.uint32)
+    digits = np.empty((len(words), BASE85_LENGTH), np.uint8)
+    for index in range(BASE85_LENGTH - 1, -1, -1):
+        words, digits[:, index] = np.divmod(words, np.uint32(85))
+    text = BASE85_CHARACTERS[digits].tobytes().decode("ascii")
+    return text[: len(text) - padding]
+
+
+def _decode_base85(text: str) -> bytes:
+    """Return what `base64.b85decode` returns. Raises ValueError where it does.
+
+    >>> _decode_base85("Wq4t2aBO7")
+    b'example'
+    """
+    values = BASE85_VALUES[np.frombuffer(text.encode("ascii"), np.uint8)]
+    if values.max(initial=0) == NOT_BASE85:
+        raise ValueError("a character is not one of base 85")
+    padding = -len(values) % BASE85_LENGTH
+    digits = np.full(len(values) + padding, 85 - 1, np.uint8)
+    digits[: len(values)] = values
+    words = digits.reshape(-1, BASE85_LENGTH) @ BASE85_POWERS
+    if words.max(initial=0) >= 2**32:
+        raise ValueError("five characters are more than four bytes")
+    return words.astype(">u4").tobytes()[: len(words) * 4 - padding]

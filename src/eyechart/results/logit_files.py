@@ -15,9 +15,9 @@ MOST = 2**21  # numbers of a case: where there are more images, a margin can be 
 Floats = NDArray[np.float32]
 
 
-def write_logits(store: Path, logits: NDArray[np.floating] | None) -> str:
-    """Write the logits (n, classes) of a case into a store, and return their name, "" if there are none or too many."""
-    if logits is None or logits.ndim != 2 or min(logits.shape) < 1 or logits.size > MOST:
+def write_logits(store: Path, logits: NDArray[np.floating]) -> str:
+    """Write the logits (n, classes) of a case into a store, and return their name, "" if these are none or too many."""
+    if logits.ndim != 2 or min(logits.shape) < 1 or logits.size > MOST:
         return ""
     buffer = BytesIO()
     np.save(buffer, np.ascontiguousarray(logits, np.float32))

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from importlib.metadata import EntryPoint
+from math import inf
 from typing import Literal, get_args
 
 from eyechart.errors import SpecError
@@ -20,6 +21,7 @@ from eyechart.files.installed import find_entry_points, load_entry_point
 
 GROUP = "eyechart.metrics"
 SHARE = (0.0, 1.0)
+CHANGES = ("_change", "_delta")  # the endings of changes of a metric
 Unit = Literal["share", "number"]
 Kind = Literal["accuracy", "score"]
 
@@ -147,3 +149,31 @@ def direction_of(name: str, otherwise: bool | None = None) -> bool | None:
     """
     definition = metric_definitions().get(name)
     return otherwise if definition is None else definition.higher_is_better
+
+
+def range_of(name: str) -> tuple[float, float]:
+    """Return the least and the largest value that a metric can have, infinite for one that is not known.
+
+    A change, such as `mcc_delta`, has the range of the differences of two values of its metric.
+
+    >>> range_of("acc1"), range_of("mcc"), range_of("mcc_delta"), range_of("length")
+    ((0.0, 1.0), (-1.0, 1.0), (-2.0, 2.0), (-inf, inf))
+    """
+    known = metric_definitions()
+    if name in known and (limits := known[name].range):
+        return limits
+    if name.endswith(CHANGES):
+        base = known.get(name.rpartition("_")[0])
+        least, most = (base and base.range) or SHARE
+        return least - most, most - least
+    return -inf, inf
+
+
+def largest_change(name: str, *values: float) -> float:
+    """Return the largest change that a metric with some values can have: the width of its range, if it is known.
+
+    >>> largest_change("acc1", 0.75), largest_change("mcc", 0.5), largest_change("f1", 85.0)
+    (1.0, 2.0, inf)
+    """
+    least, most = range_of(name)
+    return most - least if all(least <= value <= most for value in values) else inf

@@ -10,9 +10,9 @@ from PIL import Image
 from eyechart.data.splits.open_split import open_split
 from eyechart.data.splits.registry import SplitRef
 from eyechart.errors import DataError
-from eyechart.evaluation.slices import distinct_names, slice_variables
 from eyechart.realbirdid.data.observations import Observations
 from eyechart.realbirdid.data.taxonomy import Taxonomy
+from eyechart.results.slices import distinct_names, slice_variables
 
 
 @pytest.fixture

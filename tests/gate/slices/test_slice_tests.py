@@ -16,7 +16,7 @@ from eyechart.gate.policy.tiers import Policy, PolicyRule
 from eyechart.gate.slices.slice_messages import describe_slices
 from eyechart.gate.slices.slice_tests import SliceChanges, compare_case_slices, count_slices, decide_slices
 from eyechart.gate.verdicts.decide import IMPROVEMENT, REGRESSION, Rule
-from eyechart.results.slice_files import read_slices, write_slices
+from eyechart.results.slices import read_slices, write_slices
 from eyechart.statistics.clusters import clustered_change_interval, clustered_mcnemar
 from eyechart.statistics.false_discovery import discrete_benjamini_hochberg
 

@@ -14,7 +14,7 @@ from eyechart.messages.plurals import count_of
 from eyechart.results.estimates import Separation
 from eyechart.results.evidence import Evidence, Floats, Ints, MetricEvidence
 from eyechart.results.headlines import ANSWERED
-from eyechart.results.metric_ranges import largest_change
+from eyechart.results.metric_definitions import largest_change
 from eyechart.results.records import EMPTY, LABELLED, WHOLE, empty_label_rules
 from eyechart.statistics.auroc import auroc, delong_test
 from eyechart.statistics.clusters import (

@@ -21,7 +21,7 @@ from eyechart.gate.comparison.compare_metrics import AGAINST_REST, SLICES, Metri
 from eyechart.gate.verdicts.decide import Rule, Verdict, decide_metric
 from eyechart.results.evidence import Evidence, Floats, Ints
 from eyechart.results.headlines import ANSWERED
-from eyechart.results.slice_files import read_slices
+from eyechart.results.slices import read_slices
 from eyechart.statistics.clusters import design_effect_of_changes
 from eyechart.statistics.false_discovery import discrete_benjamini_hochberg
 from eyechart.statistics.intervals import Interval

@@ -17,7 +17,7 @@ from eyechart.gate.verdicts.decide import Verdict
 from eyechart.gate.verdicts.verdict_messages import describe_n
 from eyechart.results.evidence import Evidence, MetricEvidence
 from eyechart.results.glossary import is_percent
-from eyechart.results.metric_ranges import largest_loss
+from eyechart.results.metric_definitions import range_of
 from eyechart.statistics.intervals import Interval
 from eyechart.statistics.significance import interval_change, minimum_detectable_loss
 
@@ -32,7 +32,7 @@ def power_lines(verdicts: Sequence[Verdict], alpha: float) -> Iterator[str]:
     levels = strictest_levels([comparison for comparison in comparisons if not isnan(comparison.p)], alpha)
     for comparison in comparisons:
         smallest = smallest_detectable_loss(comparison, levels.get(kind_of(comparison), alpha))
-        most = largest_loss(comparison.range_name, comparison.before, comparison.metric.direction)
+        most = _largest_loss(comparison.range_name, comparison.before, comparison.metric.direction)
         loss = _describe_detectable_loss(comparison.range_name, smallest, most)
         samples = describe_n(comparison.n, comparison.n_clusters)
         name = f"{comparison.case} ({comparison.protocol}): {comparison.name}"
@@ -96,7 +96,7 @@ def power_without_baseline(cases: Sequence[Evidence], alpha: float) -> Iterator[
         metric = comparison.metric
         loss, method = minimum_detectable_effect(evidence, metric, levels[kind_of(comparison)])
         samples = describe_n(metric.n, metric.sampling_units)
-        most = largest_loss(metric.name, float(metric.value or 0), metric.direction)
+        most = _largest_loss(metric.name, float(metric.value or 0), metric.direction)
         text = f"{metric.full_name} {_describe_detectable_loss(metric.name, loss, most)} ({samples}, {method})"
         yield f"{evidence.case} ({evidence.protocol}): {text}"
 
@@ -111,3 +111,21 @@ def minimum_detectable_effect(evidence: Evidence, metric: MetricEvidence, alpha:
     value, bounds = float(metric.value or 0), metric.ci or NO_INTERVAL
     ci = interval_change(value, bounds, value, bounds).ci
     return _detectable_by_interval(ci, alpha), "unpaired; less where the same samples are compared"
+
+
+def _largest_loss(name: str, value: float, direction: int) -> float:
+    """Return the largest loss that a metric with this value can have; infinite where its range is not known.
+
+    A metric that is not known counts as a share if its value may be one.
+
+    >>> _largest_loss("acc1", 0.75, 1), _largest_loss("aurc", 0.25, -1), _largest_loss("length", 9.9, 1)
+    (0.75, 0.75, inf)
+    >>> _largest_loss("acc_delta", -0.25, 1), _largest_loss("mcc_delta", -0.25, 1), _largest_loss("f1", 85.0, 1)
+    (0.75, 1.75, inf)
+    """
+    least, most = range_of(name)
+    if (least, most) == (-inf, inf) and is_percent(name, value, counted=True):
+        least, most = (0.0, 1.0) if value >= 0 else (-1.0, 1.0)
+    if not least <= value <= most:
+        return inf
+    return value - least if direction > 0 else most - value

@@ -17,7 +17,7 @@ from eyechart.reports.runs import CaseRun, Runs, load
 from eyechart.results.evidence import Evidence, Floats, MetricEvidence
 from eyechart.results.headlines import ANSWERED
 from eyechart.results.records import WHOLE
-from eyechart.results.slice_files import read_slices
+from eyechart.results.slices import read_slices
 
 PreviousCase = CaseRun | Evidence
 PreviousCases = Mapping[int, PreviousCase]  # by the identity of the entry that is compared

@@ -1,16 +1,27 @@
-"""Slices of a case: the images with one value of a variable, such as `class=dog`, and estimates on them."""
+"""Slices of a case: the images with one value of a variable, such as `class=dog`, estimates on them, and their file.
+
+The file has the slices of a split, and all cases of a run on the same samples share it.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
+import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from eyechart.data.dataset.dataset import Dataset, SliceVariable
 from eyechart.data.dataset.slice_variables import CLASS
-from eyechart.protocol.base import Ints
+from eyechart.errors import ReportError
+from eyechart.files.atomic import write_atomic
 from eyechart.results.estimates import Estimate
+from eyechart.results.evidence import Evidence, digest, pack_array, unpack_array
 from eyechart.results.headlines import ANSWERED
-from eyechart.results.records import LABELLED, WHOLE
+from eyechart.results.records import LABELLED, WHOLE, encode
+
+FOLDER = "slices"  # beside the evidence of a run
+Ints = NDArray[np.int64]
 
 
 def slice_variables(dataset: Dataset, class_names: Sequence[str] = ()) -> Iterator[SliceVariable]:
@@ -92,3 +103,51 @@ def _sliced_estimate(estimates: Sequence[Estimate]) -> Estimate | None:
     if first is None or first.key[2:] != (WHOLE, "", ""):
         return first
     return judged.get((first.name, first.labels, LABELLED, "", ""), first)
+
+
+class _StoredVariable(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A variable of samples: its name, its values, and the packed int32 index of each sample's value, -1 for none.
+
+    `group` is an attribute's.
+    """
+
+    name: str
+    values: tuple[str, ...]
+    codes: str
+    group: str = ""
+
+
+def write_slices(variables: Iterable[SliceVariable], folder: Path) -> str | msgspec.UnsetType:
+    """Write variables once for all cases with the same ones and return the name of their file, UNSET without any."""
+    stored = [
+        _StoredVariable(name=v.name, values=v.values, codes=pack_array(v.codes.astype("<i4").tobytes()), group=v.group)
+        for v in variables
+    ]
+    if not stored:
+        return msgspec.UNSET
+    content = encode(stored)
+    path = folder / FOLDER / f"{digest(content)}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.is_file():
+        write_atomic(path, content)
+    return path.stem
+
+
+def read_slices(evidence: Evidence, folder: Path) -> tuple[SliceVariable, ...]:
+    """Return the variables of a case's samples, () if it has none. Raises ReportError if the file is damaged."""
+    if evidence.slices is msgspec.UNSET:
+        return ()
+    path = folder / FOLDER / f"{evidence.slices}.json"
+    try:
+        content = path.read_bytes()
+        if digest(content) != evidence.slices:
+            raise ValueError("its content has another digest than its name")
+        stored = msgspec.json.decode(content, type=tuple[_StoredVariable, ...])
+        return tuple(_unpack(variable, evidence.samples) for variable in stored)
+    except (OSError, msgspec.DecodeError, ValueError) as error:
+        raise ReportError(f"{path} cannot be read ({error}). Run the case again.") from error
+
+
+def _unpack(variable: _StoredVariable, samples: int) -> SliceVariable:
+    codes = np.frombuffer(unpack_array(variable.codes, 4 * samples), "<i4").astype(np.int64)
+    return SliceVariable(variable.name, variable.values, codes, variable.group)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from eyechart.data.dataset.dataset import Dataset, Row, SliceVariable
 from eyechart.data.index.file_index import whole_file_source
-from eyechart.evaluation.slices import slice_variables
+from eyechart.results.slices import slice_variables
 
 
 @dataclass(frozen=True)
