@@ -5,7 +5,7 @@ from types import FunctionType
 
 import pytest
 
-from eyechart.protocol.registry import get_protocol, list_protocols, protocol_targets
+from eyechart.protocol.registry import get_protocol, list_protocols, protocol_modules
 
 
 def make_tests(function: Callable[..., None], study: str) -> dict[str, FunctionType]:
@@ -16,7 +16,7 @@ def make_tests(function: Callable[..., None], study: str) -> dict[str, FunctionT
     assert isinstance(function, FunctionType)
     tests = {}
     for protocol in list_protocols():
-        if protocol_targets()[protocol].startswith(f"eyechart.{study}."):
+        if protocol_modules()[protocol].startswith(f"eyechart.{study}."):
             name = f"test_{protocol}"
             test = FunctionType(function.__code__, function.__globals__, name)
             test.__annotations__, test.__module__ = function.__annotations__, function.__module__

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from eyechart_examples.metric import answer_length
-from eyechart_examples.protocol import ColourAnswers
+from eyechart_examples.protocols.colour_word import ColourAnswers
 
 from eyechart.classification.answers.class_predictions import ClassPredictions
 from eyechart.classification.metrics.class_estimates import top1

@@ -17,7 +17,7 @@ from eyechart.files.urls import is_folder
 from eyechart.models.registry import capabilities
 from eyechart.models.spec import ModelSpec
 from eyechart.protocol.base import Protocol
-from eyechart.protocol.registry import add_protocol, get_protocol, protocol_targets
+from eyechart.protocol.registry import add_protocol, get_protocol, protocol_modules
 
 from .case_ids import case_pattern, escaped, spellings, unescape_ids
 from .options import get_option, is_on_command_line
@@ -114,7 +114,7 @@ def get_marker(definition: pytest.Item) -> pytest.Mark | None:
     if set(marker.kwargs) != {"protocol"} or (name := protocol_name(marker)) is None:
         raise pytest.Collector.CollectError(
             f"{definition.nodeid}: @pytest.mark.eyechart takes protocol=…, a class or one of "
-            f"{', '.join(protocol_targets())}, and names of benchmarks in place of the protocol's own. "
+            f"{', '.join(protocol_modules())}, and names of benchmarks in place of the protocol's own. "
             f"Got {marker.args!r} and {marker.kwargs!r} instead."
         )
     if not benchmark_names(marker):
@@ -139,7 +139,7 @@ def protocol_name(marker: pytest.Mark) -> str | None:
             return add_protocol(protocol)
         except EyechartError as error:
             raise pytest.Collector.CollectError(str(error)) from error
-    return protocol if isinstance(protocol, str) and protocol in protocol_targets() else None
+    return protocol if isinstance(protocol, str) and protocol in protocol_modules() else None
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -223,7 +223,7 @@ def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Ite
     If the session has options of eyechart but no test at all, return the way to the benchmarks instead.
     """
     has_benchmark = config.stash.get(HAS_BENCHMARK, False)
-    protocols = [get_protocol(name) for name in protocol_targets()] if has_benchmark else []
+    protocols = [get_protocol(name) for name in protocol_modules()] if has_benchmark else []
     needed = sorted({capability for protocol in protocols for capability in protocol.requires})
     return [*_describe_missing_benchmarks(config, items)] or [
         f"eyechart: {model.name} offers {', '.join(sorted(capabilities(model)))}, which no protocol asks for; "

@@ -11,7 +11,7 @@ from eyechart.messages.plurals import count_of
 from eyechart.messages.suggestions import did_you_mean
 from eyechart.models.registry import capabilities, scoring_obstacle
 from eyechart.models.spec import ModelSpec
-from eyechart.protocol.registry import get_protocol, protocol_targets
+from eyechart.protocol.registry import get_protocol, protocol_modules
 
 from .cases import HAS_BENCHMARK, get_case, split_names
 from .options import get_option
@@ -183,7 +183,7 @@ def suggest_names(keyword: str, cases: Sequence[str], splits: Sequence[str]) -> 
     more = f" and {len(splits) - MAX_LISTED} more" if len(splits) > MAX_LISTED else ""
     count = count_of(len(cases), "case")
     line = f"eyechart: -k '{keyword}' selects none of {count}{near} Splits: {', '.join(splits[:MAX_LISTED])}{more}."
-    own = [word for word in unknown if not protocol_targets().get(word, "eyechart.").startswith("eyechart.")]
+    own = [word for word in unknown if not protocol_modules().get(word, "eyechart.").startswith("eyechart.")]
     return line + "".join(f" No test function that was collected has the protocol {name}." for name in own)
 
 
@@ -196,7 +196,7 @@ def _explain_missing_scores(keyword: str, models: Sequence[ModelSpec]) -> Iterat
     "eyechart: no case of posterior: 'anthropic[claude-opus-4-5]' has no log-probabilities of given answers"
     """
     words = {word.removeprefix("test_") for word in WORD.findall(EXCLUDED.sub("", keyword))}
-    requested = [name for name in protocol_targets() if name in words and "scorer" in get_protocol(name).requires]
+    requested = [name for name in protocol_modules() if name in words and "scorer" in get_protocol(name).requires]
     for model in models:
         missing = [name for name in requested if not get_protocol(name).supports(capabilities(model))]
         if missing and (why := scoring_obstacle(model)):

@@ -304,8 +304,9 @@ def paper_command(limit: str, source: str, command: str) -> str:
 
 def examples() -> Iterator[str]:
     """Yield the files of the example package."""
+    files = {"protocol": "protocols/colour_word"}  # a module of protocols has the name of its protocol
     for name in ("model", "protocol", "metric", "data", "report", "command"):
-        path = FOLDER / "eyechart_examples" / f"{name}.py"
+        path = FOLDER / "eyechart_examples" / f"{files.get(name, name)}.py"
         yield f"## {name.capitalize()}\n\n```python\n{path.read_text(encoding='utf-8').strip()}\n```\n"
 
 

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from eyechart.classification.answers.image_batches import format_class_list
-from eyechart.classification.protocols.multiple_choice import AnswerOptions, draw_mill_options
+from eyechart.classification.protocols.mcq import draw_mill_options
+from eyechart.classification.protocols.multiple_choice import AnswerOptions
 from eyechart.protocol.prompts import get_prompt, prompt_names
 from eyechart.protocol.registry import get_protocol
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from eyechart.results.metric_definitions import MetricDefinition
 
-from .protocol import ColourAnswers
+from .protocols.colour_word import ColourAnswers
 
 ANSWER_LENGTH = MetricDefinition(
     "answer_length",

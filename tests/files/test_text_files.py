@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.classification.protocols.distractors import read_csv_rows
+from eyechart.classification.protocols.helpers.distractors import read_csv_rows
 from eyechart.data.index.sample_keys import read_lines
 from eyechart.data.labels.class_names import load_class_names, load_templates
 from eyechart.data.labels.equivalences import equivalent_pairs

@@ -14,7 +14,7 @@ from eyechart.classification.best_classes import BestClasses
 from eyechart.inference.requests.class_weights import cosine_similarity, normalize, unit_vectors
 from eyechart.models.conse.encoder import convex_combination
 from eyechart.oodbench.division.flags import purified_probabilities
-from eyechart.realbirdid.protocols.name_scores import conditional_probabilities, softmax
+from eyechart.realbirdid.protocols.helpers.name_scores import conditional_probabilities, softmax
 from eyechart.realbirdid.statistics.hierarchy import Tree, node_probabilities
 from eyechart.statistics.proper_scores import log_scores
 from eyechart.statistics.softmax import softmax_sums

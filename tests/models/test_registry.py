@@ -12,7 +12,6 @@ from eyechart.errors import ModelError, SpecError
 from eyechart.models import types
 from eyechart.models.registry import _inherited, backends, capabilities, create_model, find_backend
 from eyechart.models.spec import parse_spec
-from eyechart.protocol.registry import get_protocol, protocol_targets
 
 METHODS = ("encode_images", "encode_texts", "match", "classify", "generate", "score")
 OFFERS = {
@@ -166,22 +165,6 @@ def test_a_backend_that_is_not_there_is_named(site: Path, target: str, sentence:
 def test_looking_up_imports_no_model() -> None:
     code = "import sys; from eyechart.models.registry import backends; backends(); print('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
-
-
-def test_an_entry_point_has_the_name_of_its_protocol(site: Path) -> None:
-    (site / "mine.py").write_text(
-        "from eyechart.classification.protocols.zero_shot import ZeroShot\n", encoding="utf-8"
-    )
-    facts = site / "mine-1.dist-info"
-    facts.mkdir()
-    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1\n")
-    (facts / "entry_points.txt").write_text("[eyechart.protocols]\nother_name = mine:ZeroShot\n")
-    protocol_targets.cache_clear()
-    try:
-        with pytest.raises(SpecError, match=r"'other_name' of eyechart\.protocols names .*ZeroShot, whose name"):
-            get_protocol("other_name")
-    finally:
-        protocol_targets.cache_clear()
 
 
 def test_a_backend_is_declared_without_an_import_of_its_class(site: Path) -> None:

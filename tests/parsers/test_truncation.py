@@ -9,7 +9,8 @@ import pytest
 
 from eyechart.classification.answers.class_predictions import ClassPredictions, Targets
 from eyechart.classification.protocols.closed_world import ClosedWorld
-from eyechart.classification.protocols.multiple_choice import MillMCQ, MultipleChoice
+from eyechart.classification.protocols.mcq import MillMCQ
+from eyechart.classification.protocols.multiple_choice import MultipleChoice
 from eyechart.classification.protocols.open_world import OpenWorld
 from eyechart.data.dataset.dataset import Row, build_original_labels
 from eyechart.data.labels.equivalences import LabelPolicy

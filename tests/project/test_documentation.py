@@ -19,7 +19,7 @@ import pytest
 from eyechart.cli import command
 from eyechart.evaluation.presets import preset_names
 from eyechart.plugins.options import OPTIONS
-from eyechart.protocol.registry import get_protocol, protocol_targets
+from eyechart.protocol.registry import get_protocol, protocol_modules
 
 ROOT = Path(__file__).parents[2]
 mistakes = run_path(str(ROOT / "examples" / "eyechart_examples" / "command.py"))["mistakes"]  # the example's command
@@ -139,7 +139,7 @@ def test_the_number_of_images_in_the_documentation_is_the_computed_one() -> None
     assert "\n".join(documentation.images_needed()) in (ROOT / "docs/statistics.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("protocol", [name for name in protocol_targets() if name not in ("questions", "linear_probe")])
+@pytest.mark.parametrize("protocol", [name for name in protocol_modules() if name not in ("questions", "linear_probe")])
 def test_every_protocol_has_an_example_record(protocol: str) -> None:
     (text,) = re.findall(r"```json\n(.*?)```", "\n".join(documentation.example_of(protocol)), re.DOTALL)
     record = json.loads(text)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from eyechart.classification.protocols.closed_world import ClosedWorld
-from eyechart.classification.protocols.multiple_choice import MillMCQ
+from eyechart.classification.protocols.mcq import MillMCQ
 from eyechart.classification.protocols.open_world import OpenWorld
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.inference.requests.text_requests import TextRequest

@@ -4,10 +4,10 @@ import pytest
 
 from eyechart.errors import UnavailableError
 from eyechart.protocol.imported import recorded_protocol
-from eyechart.protocol.registry import get_protocol, protocol_targets
+from eyechart.protocol.registry import get_protocol, protocol_modules
 
 
-@pytest.mark.parametrize("name", protocol_targets())
+@pytest.mark.parametrize("name", protocol_modules())
 def test_a_registered_protocol_stands_for_itself(name: str) -> None:
     assert type(recorded_protocol(name)) is type(get_protocol(name))
 

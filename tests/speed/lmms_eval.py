@@ -29,7 +29,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from eyechart.classification.answers.image_batches import closed_world_prompt, format_class_list
-from eyechart.classification.protocols.multiple_choice import draw_mill_options
+from eyechart.classification.protocols.mcq import draw_mill_options
 from eyechart.classification.protocols.posterior import _format_answer
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.protocol.prompts import get_prompt

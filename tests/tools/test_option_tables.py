@@ -7,7 +7,7 @@ import option_tables
 import pytest
 
 from eyechart.plugins.options import ADVANCED, EVERYDAY, OPTIONS
-from eyechart.protocol.registry import get_protocol, protocol_targets
+from eyechart.protocol.registry import get_protocol, protocol_modules
 
 ROOT = Path(__file__).parents[2]
 PAGES = ("README.md", "examples/README.md", *(f"docs/{path.name}" for path in sorted(ROOT.glob("docs/*.md"))))
@@ -29,5 +29,5 @@ def test_pages_name_options_that_exist(page: str) -> None:
     known = {option.flag_name for option in OPTIONS}
     assert {*re.findall(r"--eye-[a-z]+(?:-[a-z]+)*", text)} <= known
     for protocol, option in re.findall(r"--eye-set[= ]'?([a-z_]+)\.([a-z_]+)", text):
-        assert protocol in protocol_targets()
+        assert protocol in protocol_modules()
         assert option in {each.name for each in get_protocol(protocol).options}

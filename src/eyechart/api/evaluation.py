@@ -36,7 +36,7 @@ from eyechart.models.registry import INTERFACES, capabilities, scoring_obstacle
 from eyechart.models.spec import ModelSpec, parse_named_spec
 from eyechart.models.types import Model
 from eyechart.protocol.base import Metric, Protocol
-from eyechart.protocol.registry import add_protocol, get_protocol, protocol_targets
+from eyechart.protocol.registry import add_protocol, get_protocol, protocol_modules
 from eyechart.results.records import PASSED, Record
 from eyechart.results.run_folder import RunFolder, describe_environment, read_git_commit
 
@@ -256,7 +256,7 @@ def _plan_cases(
     split = selected.split
     chosen = names or [
         name
-        for name in protocol_targets()
+        for name in protocol_modules()
         if includes_benchmark(get_protocol(name).benchmarks, split[0], selected.family)
         and get_protocol(name).supports(subject.capabilities)
     ]
@@ -291,7 +291,7 @@ def _requested_options(
     for key, value in options.items():
         owner, _, option = key.rpartition(".")
         if owner not in (protocol.name, "") or (not owner and not single):
-            if owner not in protocol_targets():
+            if owner not in protocol_modules():
                 raise SpecError(
                     f"The option '{key}' names no protocol. Expected PROTOCOL.OPTION for several protocols."
                 )

@@ -49,14 +49,7 @@ def find_files(group: str, suffix: str) -> dict[str, Path]:
     """
     by_stem: dict[str, Path] = {}
     for point in find_entry_points(group):
-        spec = importlib.util.find_spec(point.value)
-        folders = None if spec is None else spec.submodule_search_locations
-        if not folders:
-            raise DataError(
-                f"The entry point '{point.name}' of {group} names {point.value}, which is no package. Expected a "
-                f"package whose folder has {suffix} files."
-            )
-        for path in sorted(Path(folders[0]).glob(f"*{suffix}")):
+        for path in list_files(point, suffix):
             if path.stem in by_stem:
                 raise DataError(
                     f"Two packages have a file '{path.stem}' of {group}: {by_stem[path.stem]} and {path}. "
@@ -64,6 +57,24 @@ def find_files(group: str, suffix: str) -> dict[str, Path]:
                 )
             by_stem[path.stem] = path
     return by_stem
+
+
+def list_files(point: EntryPoint, suffix: str) -> list[Path]:
+    """Return the files with a suffix in the package that an entry point names, sorted; nothing is imported.
+
+    Raises:
+        DataError: If the entry point names no package.
+    """
+    root, *parts = point.value.split(".")
+    spec = importlib.util.find_spec(root)
+    folders = [Path(folder, *parts) for folder in (spec and spec.submodule_search_locations) or ()]
+    folder = next((folder for folder in folders if folder.is_dir()), None)
+    if folder is None:
+        raise DataError(
+            f"The entry point '{point.name}' of {point.group} names {point.value}, which is no package. Expected a "
+            f"package whose folder has {suffix} files."
+        )
+    return sorted(folder.glob(f"*{suffix}"))
 
 
 def packaged_file(package: str, *parts: str) -> Path:

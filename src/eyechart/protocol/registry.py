@@ -1,20 +1,21 @@
 """Protocols by name: those of installed packages, eyechart among them, and classes that test functions name.
 
-A package registers its protocol, a class, with an entry point:
+A package has its protocols in a folder, each in a module that has the protocol's name, and names the folder:
 
     [project.entry-points."eyechart.protocols"]
-    my_protocol = "mypackage.module:MyProtocol"
+    my_package = "my_package.protocols"
 
-Classes are imported on first use.
+The names are those of the files, so that no module is imported before its protocol is used.
 """
 
 from collections.abc import Mapping
 from functools import cache
-from importlib.metadata import EntryPoint
+from importlib import import_module
 from math import inf
+from types import ModuleType
 
 from eyechart.errors import SpecError
-from eyechart.files.installed import describe_same_name, find_entry_points, load_entry_point
+from eyechart.files.installed import find_entry_points, list_files
 from eyechart.messages.suggestions import did_you_mean
 from eyechart.protocol.base import Predictions, Protocol
 
@@ -23,27 +24,32 @@ _test_protocols: dict[str, type[Protocol[Predictions]]] = {}
 
 
 @cache
-def protocol_targets() -> Mapping[str, str]:
-    """Return `module:Class` of every registered protocol by its name. Raises SpecError if two packages use one name.
+def protocol_modules() -> Mapping[str, str]:
+    """Return the module of every registered protocol by its name. Raises SpecError if two packages use one name.
 
-    >>> protocol_targets()["zero_shot"]
-    'eyechart.classification.protocols.zero_shot:ZeroShot'
+    >>> protocol_modules()["zero_shot"]
+    'eyechart.classification.protocols.zero_shot'
     """
-    names: dict[str, str] = {}
+    modules: dict[str, str] = {}
     for point in find_entry_points(GROUP):
-        if names.setdefault(point.name, point.value) != point.value:
-            raise SpecError(describe_same_name("protocol", point.name, names[point.name], point.value))
-    return names
+        for path in list_files(point, ".py"):
+            name, module = path.stem, f"{point.value}.{path.stem}"
+            if name != "__init__" and modules.setdefault(name, module) != module:
+                raise SpecError(
+                    f"Two packages have the protocol '{name}': {modules[name]} and {module}. Uninstall one, or rename "
+                    "its module and its class's `name`."
+                )
+    return modules
 
 
 def list_protocols() -> list[str]:
     """Return the names of all registered protocols: those of a package together, in their order in tables."""
 
     def position(name: str) -> tuple[str, float]:
-        package = ".".join(protocol_targets()[name].split(".")[:2])
+        package = ".".join(protocol_modules()[name].split(".")[:2])
         return package, get_protocol(name).order or inf
 
-    return sorted(protocol_targets(), key=position)
+    return sorted(protocol_modules(), key=position)
 
 
 def get_protocol(name: str) -> Protocol[Predictions]:
@@ -63,24 +69,41 @@ def is_registered(name: str) -> bool:
     >>> is_registered("closed_world"), is_registered("lmms-eval")
     (True, False)
     """
-    return name in _test_protocols or name in protocol_targets()
+    return name in _test_protocols or name in protocol_modules()
 
 
 @cache
 def _registered(name: str) -> Protocol[Predictions]:
-    if name not in protocol_targets():
-        listed = ", ".join(sorted(protocol_targets()))
+    modules = protocol_modules()
+    if name not in modules:
         raise SpecError(
-            f"The protocol '{name}' is not known{did_you_mean(name, [*protocol_targets()])} Protocols: {listed}. "
-            "After a new entry point in the pyproject.toml of a package, install the package again."
+            f"The protocol '{name}' is not known{did_you_mean(name, [*modules])} Protocols: "
+            f"{', '.join(sorted(modules))}. After a new entry point in the pyproject.toml of a package, install the "
+            "package again."
         )
-    protocol: Protocol[Predictions] = load_entry_point(EntryPoint(name, protocol_targets()[name], GROUP))()
-    if protocol.name != name:
+    try:
+        module = import_module(modules[name])
+    except ImportError as error:
         raise SpecError(
-            f"The entry point '{name}' of eyechart.protocols names {_location(type(protocol))}, whose name is "
-            f"'{protocol.name}'. Expected equal names: rename one of them."
+            f"The module {modules[name]} of the protocol '{name}' cannot be imported ({error}). Correct it, or "
+            "uninstall its package."
+        ) from error
+    return _protocol_class(module, name)()
+
+
+def _protocol_class(module: ModuleType, name: str) -> type[Protocol[Predictions]]:
+    """Return the class of a module whose `name` is that of the module. Raises SpecError if there is not one."""
+    classes = {each for each in vars(module).values() if isinstance(each, type) and issubclass(each, Protocol)}
+    names = {each: each.name for each in classes if hasattr(each, "name")}
+    chosen = [each for each, its in names.items() if its == name]
+    if len(chosen) != 1:
+        listed = ", ".join(sorted(f"'{its}' ({each.__name__})" for each, its in names.items())) or "none"
+        raise SpecError(
+            f"{module.__file__} has {len(chosen)} classes of protocols whose `name` is '{name}'; its names: {listed}. "
+            "Expected one, since each module in the folder of an entry point of eyechart.protocols is a protocol with "
+            "the module's name. Rename the module or the class's `name`; code that is no protocol lies elsewhere."
         )
-    return protocol
+    return chosen[0]
 
 
 def add_protocol(protocol: type[Protocol[Predictions]]) -> str:
@@ -92,11 +115,11 @@ def add_protocol(protocol: type[Protocol[Predictions]]) -> str:
     'zero_shot'
     """
     name, other = protocol.name, _test_protocols.get(protocol.name)
-    if name in protocol_targets():
+    if name in protocol_modules():
         other = type(_registered(name))
     if other is not None and _location(other) != _location(protocol):
         raise SpecError(f"Two protocols are called '{name}': {_location(other)} and {_location(protocol)}. Rename one.")
-    if name not in protocol_targets():
+    if name not in protocol_modules():
         _test_protocols[name] = protocol
     return name
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from eyechart.classification.answers.class_predictions import ClassPredictions
-from eyechart.classification.protocols.closed_world import ClosedWorld, ClosedWorldPlus
+from eyechart.classification.protocols.closed_world import ClosedWorld
+from eyechart.classification.protocols.closed_world_plus import ClosedWorldPlus
 from eyechart.classification.protocols.open_world import OpenWorld
 from eyechart.errors import ModelError, SpecError
 from eyechart.models.types import Answer

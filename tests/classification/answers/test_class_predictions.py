@@ -14,7 +14,7 @@ from eyechart.classification.protocols.replay import Replay
 from eyechart.models.choices.trie import ExhaustiveScorer
 from eyechart.models.spec import parse_spec
 from eyechart.models.types import Answer, Classifier, Encoder, Floats, Identity, Neighbours, Probe
-from eyechart.protocol.registry import get_protocol, protocol_targets
+from eyechart.protocol.registry import get_protocol, protocol_modules
 
 NAMES = ("cat", "dog", "great white shark", "hen", "owl")
 LABELS = (0, 1, 2, 0, -1, 1)
@@ -103,7 +103,7 @@ def predict(sit: Any, talker: Any, pictures: Any, tmp_path: Path) -> Callable[[s
 
 
 @pytest.mark.parametrize(
-    "protocol", [name for name, target in protocol_targets().items() if ".classification." in target]
+    "protocol", [name for name, target in protocol_modules().items() if ".classification." in target]
 )
 def test_every_protocol_has_the_shared_columns(predict: Any, sample_table: Any, protocol: str) -> None:
     predictions = predict(protocol)

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from eyechart.classification.protocols.multiple_choice import MillMCQ, MultipleChoice, draw_mill_options
-from eyechart.classification.protocols.text_options import SHORT
+from eyechart.classification.protocols.helpers.text_options import SHORT
+from eyechart.classification.protocols.mcq import MillMCQ, draw_mill_options
+from eyechart.classification.protocols.multiple_choice import MultipleChoice
 from eyechart.errors import DataError, SpecError, VocabularyError
 from eyechart.models.types import Answer, Classifier
 from eyechart.statistics.clusters import clustered_wilson

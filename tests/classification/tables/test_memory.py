@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.classification.protocols.multiple_choice import MillMCQ, draw_mill_options
+from eyechart.classification.protocols.mcq import MillMCQ, draw_mill_options
 from eyechart.reports.runs import EmptyTableError, load
 from eyechart.reports.tables.registry import tables
 from eyechart.reports.tables.render import to_latex

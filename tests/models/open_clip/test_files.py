@@ -18,7 +18,7 @@ from eyechart.models.open_clip.encoder import OpenClipEncoder
 from eyechart.models.registry import capabilities
 from eyechart.models.runtime.torchvision_repair import repair
 from eyechart.models.spec import parse_spec
-from eyechart.protocol.registry import get_protocol, protocol_targets
+from eyechart.protocol.registry import get_protocol, protocol_modules
 
 pytestmark = pytest.mark.deep
 
@@ -82,7 +82,7 @@ def wildclip(local: Path) -> str:
 
 def test_bioclip_meets_the_protocols_that_compare() -> None:
     offered = capabilities(parse_spec(BIOCLIP))
-    assert {"species", "flat_list"} <= {name for name in protocol_targets() if get_protocol(name).supports(offered)}
+    assert {"species", "flat_list"} <= {name for name in protocol_modules() if get_protocol(name).supports(offered)}
 
 
 def test_bioclip_that_is_not_there_is_asked_for_by_its_name(empty_hub: Path) -> None:

@@ -13,7 +13,7 @@ from eyechart.models.registry import capabilities
 from eyechart.models.spec import parse_spec
 from eyechart.oodbench.answers.yes_no_answers import read_replayed_pairs
 from eyechart.oodbench.protocols.existence import Existence
-from eyechart.protocol.registry import get_protocol, protocol_targets
+from eyechart.protocol.registry import get_protocol, protocol_modules
 from eyechart.statistics.yes_no import MISSING
 
 HEAD = "key,category,question,answer"
@@ -150,7 +150,7 @@ def test_a_file_name_that_two_images_have_names_neither(pair_world: Any, tmp_pat
 
 def test_such_a_file_is_a_model_for_existence_alone(tmp_path: Path) -> None:
     offered = capabilities(parse_spec("replay[path=said.csv,of=existence]"))
-    assert [name for name in protocol_targets() if get_protocol(name).supports(offered)] == ["existence"]
+    assert [name for name in protocol_modules() if get_protocol(name).supports(offered)] == ["existence"]
     (tmp_path / "said.csv").touch()
     with pytest.raises(SpecError, match=r"of=existance is none of .*, existence"):
         Replay(parse_spec(f"replay[path={tmp_path / 'said.csv'},of=existance]"))

@@ -15,7 +15,7 @@ from eyechart.realbirdid.answers.bird_predictions import (
     format_outcomes,
     names_of,
 )
-from eyechart.realbirdid.protocols.species_replay import SpeciesReplay
+from eyechart.realbirdid.protocols.helpers.species_replay import SpeciesReplay
 from eyechart.results.records import Records, Run, decode, encode
 from eyechart.results.sample_table import SHARED_COLUMNS
 

@@ -7,9 +7,9 @@ import pytest
 
 from eyechart.models.spec import parse_spec
 from eyechart.realbirdid.answers.species_predictions import ALL, RANGE, SpeciesPredictions
-from eyechart.realbirdid.protocols.name_scores import score_names, softmax
+from eyechart.realbirdid.protocols.helpers.name_scores import score_names, softmax
+from eyechart.realbirdid.protocols.helpers.species_replay import SpeciesReplay
 from eyechart.realbirdid.protocols.species import probability_reader
-from eyechart.realbirdid.protocols.species_replay import SpeciesReplay
 
 LISTED = (0, 1, 2, 4, 6, 7, 9, 10, 11, 13, 14, 15, 17, 18, 19, 20)  # birds with a location and a list
 

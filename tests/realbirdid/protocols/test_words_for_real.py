@@ -81,7 +81,7 @@ def test_the_packaged_model_declines_where_it_is_told_to(seat: Seat, toybox: Any
 
 def test_a_stopped_extraction_ends_as_if_it_had_not(seat: Seat, toybox: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from eyechart.inference.engines import local
-    from eyechart.realbirdid.protocols import extraction
+    from eyechart.realbirdid.protocols.helpers import extraction
 
     monkeypatch.setattr(local, "CHUNK", 1)
     texts = [f"a bird, or {number} of them" for number in range(10)]

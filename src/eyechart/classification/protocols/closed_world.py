@@ -4,7 +4,8 @@ If a response ended at the token limit, only a complete name counts: a JSON valu
 `{"1": "tabby cat"`, or, without JSON, a whole line that is a name of the list. Other names are truncated.
 """
 
-from eyechart.classification.answers.class_mapping import map_to_classes
+from typing import ClassVar
+
 from eyechart.classification.answers.class_predictions import (
     Classification,
     ClassPredictions,
@@ -28,33 +29,44 @@ from eyechart.classification.metrics.class_estimates import (
     strict_top1,
     top1,
 )
-from eyechart.classification.protocols.lists_classes import ListsClasses
-from eyechart.classification.protocols.posterior import predict_constrained
-from eyechart.classification.protocols.text_options import (
+from eyechart.classification.protocols.helpers.lists_classes import ListsClasses
+from eyechart.classification.protocols.helpers.text_options import (
     ANSWER,
     EPOCHS,
-    MAPPED,
     REQUEST_OPTIONS,
     is_valid,
     unused_options,
 )
+from eyechart.classification.protocols.posterior import predict_constrained
 from eyechart.classification.text_answers import AnswerCollector
 from eyechart.data.imagenet.classes import has_imagenet_classes
 from eyechart.data.labels.class_names import load_class_names
 from eyechart.models.types import Usage
 from eyechart.parsers import class_name, compat, json_answers, number
 from eyechart.protocol.ask import ask
-from eyechart.protocol.base import Example, P
+from eyechart.protocol.base import Example
 from eyechart.protocol.context import Context, missing_scores_reason
-from eyechart.protocol.options import OptionValues
+from eyechart.protocol.options import Option, OptionValues
 from eyechart.protocol.prompts import Prompt
 
 NONE = -1
 
 
-class _ClosedWorld(ListsClasses[P]):
-    """What both protocols share: the prompt, its options, and the metrics of the answers."""
+class ClosedWorld(ListsClasses[Classification]):
+    """The prompt lists all class names. An answer that is none of them is out of the prompt and counts as wrong."""
 
+    name = "closed_world"
+    example = Example("toybox/sample-cutouts/hf[toybox-mllm]", ("acc1 all", "oop all"))
+    prompts: ClassVar[tuple[str, ...]] = (
+        "closed_world",
+        "closed_world_json",
+        "closed_world_id",
+        "closed_world_id_json",
+    )
+    summary = "The model sees the image and the list of all class names, and answers with one of them in text."
+    short_name = "CW"
+    order = 1
+    options: ClassVar[tuple[Option, ...]] = (ANSWER, *REQUEST_OPTIONS, EPOCHS)
     source = "arXiv 2603.06578"
     requires = ("generator",)
     replays = "closed_world"
@@ -74,18 +86,6 @@ class _ClosedWorld(ListsClasses[P]):
         """Return why the model cannot score names, "" if it can or need not."""
         return missing_scores_reason(context) if context.options["answer"] == "constrained" else ""
 
-
-class ClosedWorld(_ClosedWorld[Classification]):
-    """The prompt lists all class names. An answer that is none of them is out of the prompt and counts as wrong."""
-
-    name = "closed_world"
-    example = Example("toybox/sample-cutouts/hf[toybox-mllm]", ("acc1 all", "oop all"))
-    prompts = ("closed_world", "closed_world_json", "closed_world_id", "closed_world_id_json")
-    summary = "The model sees the image and the list of all class names, and answers with one of them in text."
-    short_name = "CW"
-    order = 1
-    options = (ANSWER, *REQUEST_OPTIONS, EPOCHS)
-
     def predict(self, context: Context) -> Classification:
         """Predict the class of every image, in as many epochs as requested."""
         if context.options["answer"] == "constrained":
@@ -98,35 +98,13 @@ class ClosedWorld(_ClosedWorld[Classification]):
 
 def _predict_epoch(context: Context, number: int) -> ClassPredictions:
     """Return the predictions of one epoch."""
-    prompt, collector, usage = _ask_and_parse(context, number)
+    prompt, collector, usage = ask_and_parse(context, number)
     return collector.to_predictions(
-        context, usage, _prompt_variant(context, prompt), _find_out_of_prompt(context, collector)
+        context, usage, prompt_variant(context, prompt), find_out_of_prompt(context, collector)
     )
 
 
-class ClosedWorldPlus(_ClosedWorld[ClassPredictions]):
-    """CW+: the answers of the closed world, with those out of the prompt mapped to the nearest class."""
-
-    name = "closed_world_plus"
-    example = Example("toybox/sample-cutouts/hf[toybox-mllm]", ("acc1 all",))
-    summary = "As closed world; an answer outside of the list is mapped to the nearest class."
-    short_name = "CW+"
-    order = 2
-    options = (ANSWER, *REQUEST_OPTIONS, *MAPPED)
-
-    def predict(self, context: Context) -> ClassPredictions:
-        """Return the predictions of the closed world, with answers out of the prompt mapped to classes."""
-        if context.options["answer"] == "constrained":
-            return predict_constrained(context)
-        prompt, collector, usage = _ask_and_parse(context, 0)
-        out = _find_out_of_prompt(context, collector)
-        rows = [row for row, kind in enumerate(out) if kind]
-        for row, index in zip(rows, map_to_classes(context, [collector.completions[row] for row in rows]), strict=True):
-            collector.classes[row] = index
-        return collector.to_predictions(context, usage, _prompt_variant(context, prompt), out, is_mapped=True)
-
-
-def _ask_and_parse(context: Context, epoch: int) -> tuple[Prompt, AnswerCollector, Usage]:
+def ask_and_parse(context: Context, epoch: int) -> tuple[Prompt, AnswerCollector, Usage]:
     """Send the requests of an epoch that have no stored response, and return the prompt, parsed answers and usage."""
     answer = context.options["answer"]
     own = closed_world_prompt(answer, structured=context.options["structured_output"] == "enforced")
@@ -194,7 +172,7 @@ def _parse_id(context: Context, text: str, parser: str) -> int | None:
     return index if 0 <= index < len(context.candidate_names) else None
 
 
-def _find_out_of_prompt(context: Context, collector: AnswerCollector) -> tuple[str, ...]:
+def find_out_of_prompt(context: Context, collector: AnswerCollector) -> tuple[str, ...]:
     """Return for each image the kind of an answer that is out of the prompt, "" for other answers."""
     kinds = [""] * collector.size
     outside = [
@@ -218,7 +196,7 @@ def _find_out_of_prompt(context: Context, collector: AnswerCollector) -> tuple[s
     return tuple(kinds)
 
 
-def _prompt_variant(context: Context, prompt: Prompt) -> dict[str, str]:
+def prompt_variant(context: Context, prompt: Prompt) -> dict[str, str]:
     """Return the options, the prompt, and the parsers with their versions."""
     versions = [("class_name", class_name.VERSION)]
     if context.options["answer"] == "id":

@@ -24,7 +24,7 @@ from eyechart.classification.metrics.class_estimates import (
     top1,
     top5,
 )
-from eyechart.classification.protocols.support_split import (
+from eyechart.classification.protocols.helpers.support_split import (
     EncoderWithSupport,
     labelled_images,
     support_variant,

@@ -1,7 +1,7 @@
 """Multiple choice by letter: the options of each image, their order, and the parsing of responses.
 
-Two protocols: Mill's, with random distractors among ten options, and the 4-way settings of arXiv 2603.06578, Table 19.
-A letter is converted to the class of its option and scored like any prediction.
+The 4-way settings of arXiv 2603.06578, Table 19. A letter is converted to the class of its option and scored like any
+prediction; `mcq`, with options drawn as on Mill's page, shares this.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -15,16 +15,12 @@ from typing import Literal
 from eyechart.classification.answers.class_predictions import ClassPredictions, EpochPredictions, Targets
 from eyechart.classification.metrics.class_estimates import (
     CORRECTNESS,
-    label_agreement,
-    mean_per_class_recall,
-    strict_top1,
     top1,
 )
-from eyechart.classification.protocols.distractors import Neighbours, hard_distractors
-from eyechart.classification.protocols.text_options import (
+from eyechart.classification.protocols.helpers.distractors import Neighbours, hard_distractors
+from eyechart.classification.protocols.helpers.text_options import (
     DISTRACTORS,
     LETTER_PARSER,
-    REDRAW,
     REDRAWN_EPOCHS,
     SETTING,
     SHORT,
@@ -44,9 +40,8 @@ from eyechart.protocol.text_encoders import TEXT_ENCODER
 
 LETTERS = ascii_uppercase
 _Hardness = Literal["random", "confusion", "text"]
-MILL = "mill_mcq"
 ORIGINAL, SECOND = "original", "second"  # label sets of a data set: the one it comes with, and the first other one
-MILL_COUNT, TOKENS = 10, 32
+TOKENS = 32
 
 
 @dataclass(frozen=True)
@@ -104,27 +99,6 @@ SETTINGS: Mapping[str, _DistractorSetting] = {
 CLOSED_WORLD = "ImGT + 999"  # the eighth row of Table 19, without letters: see closed_world
 
 
-def draw_mill_options(
-    key: str, label: int, classes: int, count: int = 10, seed: int = 42, redraw: int = 0
-) -> AnswerOptions:
-    """Return Mill's options: the label and `count` - 1 other classes, shuffled.
-
-    `key` is the sample's key, `label` its class in 0..classes-1. `redraw` is 0 for the published draw, else the number
-    of another draw of the same kind. Raises ValueError for another label, and for more options than there are classes
-    or letters.
-
-    Source: Mill, imagenet_mcq, with the same random draws.
-
-    >>> draw_mill_options("s0000000", 0, 1000)
-    AnswerOptions(classes=(0, 225, 747, 921, 110, 857, 237, 868, 125, 54), correct=(0,))
-    """
-    _check(count, classes, [label])
-    random = Random(f"{seed}|imagenet_mcq|{key}" + (f"|{redraw}" if redraw else ""))
-    drawn = [*random.sample([other for other in range(classes) if other != label], count - 1), label]
-    random.shuffle(drawn)
-    return AnswerOptions(tuple(drawn), (label,))
-
-
 def draw_options(
     setting: str,
     key: str,
@@ -163,7 +137,7 @@ def draw_options(
     """
     rule = _rule(setting, neighbours)
     targets = sorted({label for label in labels if label != -1})
-    _check(count, classes, [*targets, *([original] if original != -1 else [])])
+    check_options(count, classes, [*targets, *([original] if original != -1 else [])])
     random = Random(f"{seed}|multiple_choice|{setting}|{key}|{repeat}")
     correct = _draw_correct(rule.label_sets, original, targets, random)
     if not correct:
@@ -187,7 +161,15 @@ def _rule(setting: str, neighbours: Neighbours | None) -> _DistractorSetting:
     return SETTINGS[setting]
 
 
-def _check(count: int, classes: int, labels: Sequence[int]) -> None:
+def check_options(count: int, classes: int, labels: Sequence[int]) -> None:
+    """Check that `count` options can be drawn from `classes` classes. Raises ValueError if not, or for other labels.
+
+    Source: own definition.
+
+    >>> check_options(11, 10, [0])
+    Traceback (most recent call last):
+    ValueError: 11 options cannot be offered: give 2 to 10.
+    """
     if not 2 <= count <= min(classes, len(LETTERS)):
         raise ValueError(f"{count} options cannot be offered: give 2 to {min(classes, len(LETTERS))}.")
     for label in labels:
@@ -222,45 +204,8 @@ def _sample(rest: Sequence[int], count: int, random: Random) -> list[int]:
     return random.sample(rest, count)
 
 
-class MillMCQ(Protocol[ClassPredictions]):
-    """Mill's multiple choice: one letter of ten; images without an original label are skipped."""
-
-    name = "mcq"
-    example = Example("toybox/sample-cutouts/hf[toybox-mllm]", ("acc1 all",))
-    prompts = ("mill_mcq",)
-    summary = "The model chooses among options that look alike."
-    short_name = "MCQ"
-    order = 5
-    task_type = "multiple_choice"
-    shots = "0"
-    own_task = True
-    source = "Mill's ImageNet page"
-    requires = ("generator",)
-    replays = "mcq"
-    options = (LETTER_PARSER, MAX_TOKENS, REDRAW)
-    benchmarks = ("imagenet", "toybox", "*")
-    metrics = (top1, strict_top1, mean_per_class_recall, label_agreement)
-    steps = CORRECTNESS
-
-    def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:
-        """Return the options that have no effect together with the others."""
-        return unused_options(options, replayed=replayed)
-
-    def predict(self, context: Context) -> ClassPredictions:
-        """Draw the options of every image and request a letter."""
-        count, classes = min(MILL_COUNT, context.dataset.classes), context.dataset.classes
-        redraw = int(context.options["redraw"])
-        with _name_split_in_errors(context):
-            drawn = {
-                row: draw_mill_options(context.dataset.keys[row], label, classes, count, context.runner.seed, redraw)
-                for row, label in enumerate(context.labels)
-                if label >= 0
-            }
-        return _ask_for_letters(context, drawn, get_prompt(MILL))
-
-
 @contextmanager
-def _name_split_in_errors(context: Context) -> Iterator[None]:
+def name_split_in_errors(context: Context) -> Iterator[None]:
     """Convert a ValueError about the number of classes to a DataError that names the split."""
     try:
         yield
@@ -268,7 +213,7 @@ def _name_split_in_errors(context: Context) -> Iterator[None]:
         raise DataError(f"{context.dataset.benchmark}/{context.dataset.split}: {error}") from error
 
 
-def _ask_for_letters(context: Context, drawn: Mapping[int, AnswerOptions], prompt: Prompt) -> ClassPredictions:
+def ask_for_letters(context: Context, drawn: Mapping[int, AnswerOptions], prompt: Prompt) -> ClassPredictions:
     """Request a letter for every image with options, and return the classes of the letters."""
     responses = ask(context, [*_letter_requests(context, drawn, prompt)])
     collector = AnswerCollector(len(context.dataset))
@@ -350,7 +295,7 @@ class MultipleChoice(Protocol[EpochPredictions]):
         drawn = [_draw_all_options(context, near, repeat) for repeat in range(int(context.options["epochs"]))]
         if len(drawn) > 1:
             _ask_by_image(context, drawn, prompt)
-        epochs = tuple(_ask_for_letters(context, options, prompt) for options in drawn)
+        epochs = tuple(ask_for_letters(context, options, prompt) for options in drawn)
         return EpochPredictions(epochs, {"acc1": "mc_acc"}, Targets.from_context(context))
 
 
@@ -358,7 +303,7 @@ def _draw_all_options(context: Context, near: Neighbours | None, repeat: int) ->
     """Return the options of each image that has a correct one in the setting."""
     setting = SHORT[context.options["setting"]]
     labels = _second_label_set(context)
-    with _name_split_in_errors(context):
+    with name_split_in_errors(context):
         drawn = {
             row: draw_options(
                 setting,

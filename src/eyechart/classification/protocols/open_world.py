@@ -14,7 +14,7 @@ from eyechart.classification.metrics.class_estimates import (
     strict_top1,
     top1,
 )
-from eyechart.classification.protocols.text_options import MAPPED, REQUEST_OPTIONS, is_valid, unused_options
+from eyechart.classification.protocols.helpers.text_options import MAPPED, REQUEST_OPTIONS, is_valid, unused_options
 from eyechart.classification.text_answers import AnswerCollector
 from eyechart.parsers import json_answers
 from eyechart.protocol.ask import ask

@@ -20,7 +20,7 @@ from eyechart.classification.metrics.class_estimates import (
     top1,
     top5,
 )
-from eyechart.classification.protocols.lists_classes import ListsClasses
+from eyechart.classification.protocols.helpers.lists_classes import ListsClasses
 from eyechart.classification.text_answers import AnswerCollector
 from eyechart.errors import ModelError, SpecError
 from eyechart.inference.requests.row_requests import ScoreChoices

@@ -6,7 +6,8 @@ class name. An .npz has `keys` (n,) and `scores` (n, classes). A key is a sample
 
 With `of=closed_world` (or `open_world`, `mcq`, `free_form`) an answer is the completion of a language model for the
 image under that protocol, and is parsed and scored as if it was generated here. `of=existence` is about pairs of an
-image and a category, see `replayed_responses`. `of=species` has probabilities, see `realbirdid.species_replay`.
+image and a category, see `replayed_responses`. `of=species` has probabilities, see
+`realbirdid.protocols.helpers.species_replay`.
 """
 
 from array import array

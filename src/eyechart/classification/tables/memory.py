@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from eyechart.classification.protocols.text_options import REDRAW
+from eyechart.classification.protocols.helpers.text_options import REDRAW
 from eyechart.reports.tables.definition import TableDefinition
 from eyechart.reports.tables.one_option import OneOption, pages_of_option, read_option
 from eyechart.reports.tables.render import P_VALUE

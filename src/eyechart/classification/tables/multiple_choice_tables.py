@@ -6,8 +6,8 @@ from functools import partial
 
 import pandas as pd
 
+from eyechart.classification.protocols.helpers.text_options import SHORT
 from eyechart.classification.protocols.multiple_choice import CLOSED_WORLD, SETTINGS
-from eyechart.classification.protocols.text_options import SHORT
 from eyechart.classification.tables.best_variant import accuracy, non_default_flags
 from eyechart.classification.tables.class_pages import (
     PAPER,

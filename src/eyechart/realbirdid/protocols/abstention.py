@@ -18,16 +18,22 @@ from eyechart.realbirdid.answers.bird_vocabulary import BirdVocabulary
 from eyechart.realbirdid.answers.prompt_sets import load_prompt_set
 from eyechart.realbirdid.data.observations import REASONS
 from eyechart.realbirdid.metrics.abstention_estimates import abstention_rates, abstention_reasons, prompt_effects
-from eyechart.realbirdid.protocols.bird_options import ABSTENTION_IMAGES, ALL, EXTRACTION, PROMPT_SET, PROMPTS_PER_LEVEL
-from eyechart.realbirdid.protocols.bird_requests import image_requests
-from eyechart.realbirdid.protocols.extraction import (
+from eyechart.realbirdid.protocols.free_form import merge_errors
+from eyechart.realbirdid.protocols.helpers.bird_options import (
+    ABSTENTION_IMAGES,
+    ALL,
+    EXTRACTION,
+    PROMPT_SET,
+    PROMPTS_PER_LEVEL,
+)
+from eyechart.realbirdid.protocols.helpers.bird_requests import image_requests
+from eyechart.realbirdid.protocols.helpers.extraction import (
     complete_texts,
     extract_choices,
     extraction_variant,
     truncated_responses,
 )
-from eyechart.realbirdid.protocols.free_form import merge_errors
-from eyechart.realbirdid.protocols.name_scores import require_observations
+from eyechart.realbirdid.protocols.helpers.name_scores import require_observations
 
 _REASON_LIST = ", ".join(REASONS)
 

@@ -25,8 +25,8 @@ from eyechart.realbirdid.answers.bird_predictions import (
 from eyechart.realbirdid.answers.species_predictions import ALL, ELIGIBLE, PREFIXES, RANGE, metric_title
 from eyechart.realbirdid.data.observations import Observations
 from eyechart.realbirdid.metrics.shares import Float64s, harmonic_mean_estimate
-from eyechart.realbirdid.protocols.bird_options import SPECIES_NAMES
-from eyechart.realbirdid.protocols.name_scores import (
+from eyechart.realbirdid.protocols.helpers.bird_options import SPECIES_NAMES
+from eyechart.realbirdid.protocols.helpers.name_scores import (
     ReadScores,
     candidate_mask,
     require_observations,

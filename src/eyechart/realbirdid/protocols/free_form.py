@@ -18,16 +18,16 @@ from eyechart.protocol.sample_view import SampleView
 from eyechart.realbirdid.answers.bird_predictions import BIRD_COLUMNS, LABELS, BirdPredictions, answerability
 from eyechart.realbirdid.answers.bird_vocabulary import BirdVocabulary
 from eyechart.realbirdid.metrics.shares import harmonic_mean_estimate
-from eyechart.realbirdid.protocols.bird_options import EXTRACTION
-from eyechart.realbirdid.protocols.bird_requests import image_requests
-from eyechart.realbirdid.protocols.extraction import (
+from eyechart.realbirdid.protocols.helpers.bird_options import EXTRACTION
+from eyechart.realbirdid.protocols.helpers.bird_requests import image_requests
+from eyechart.realbirdid.protocols.helpers.extraction import (
     ExtractionResult,
     complete_texts,
     extract_choices,
     extraction_variant,
     truncated_responses,
 )
-from eyechart.realbirdid.protocols.name_scores import require_observations
+from eyechart.realbirdid.protocols.helpers.name_scores import require_observations
 from eyechart.results.estimates import Estimate
 from eyechart.results.records import ANSWERABLE, UNANSWERABLE, OutcomeCounts, UsageRecord
 from eyechart.results.sample_table import SHARED_COLUMNS

@@ -20,8 +20,8 @@ from eyechart.realbirdid.metrics.species_estimates import (
     species_scores,
     tree_accuracies,
 )
-from eyechart.realbirdid.protocols.bird_options import GENUS_TREE, NLG2CHOICE, PROBABILITY, SPECIES_NAMES, TREE
-from eyechart.realbirdid.protocols.name_scores import (
+from eyechart.realbirdid.protocols.helpers.bird_options import GENUS_TREE, NLG2CHOICE, PROBABILITY, SPECIES_NAMES, TREE
+from eyechart.realbirdid.protocols.helpers.name_scores import (
     ReadScores,
     ToProbabilities,
     candidate_mask,

@@ -19,8 +19,8 @@ from eyechart.protocol.options import OWN
 from eyechart.protocol.prompts import get_prompt
 from eyechart.realbirdid.data.observations import Observations, find_observations
 from eyechart.realbirdid.data.taxonomy import common_names
-from eyechart.realbirdid.protocols.bird_requests import image_requests
-from eyechart.realbirdid.protocols.species_replay import ReplayedProbabilities, SpeciesReplay
+from eyechart.realbirdid.protocols.helpers.bird_requests import image_requests
+from eyechart.realbirdid.protocols.helpers.species_replay import ReplayedProbabilities, SpeciesReplay
 
 TEMPLATES = "bird"
 Bools = NDArray[np.bool_]

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.classification.protocols import nearest
+from eyechart.classification.protocols.helpers import nearest
+from eyechart.classification.protocols.helpers.nearest import SelectedRows, find_nearest
 from eyechart.classification.protocols.knn import knn_scores
-from eyechart.classification.protocols.nearest import SelectedRows, find_nearest
 from eyechart.inference.requests.class_weights import normalize
 from eyechart.models.types import Floats
 

@@ -15,8 +15,8 @@ from eyechart.errors import ModelError
 from eyechart.models.registry import capabilities
 from eyechart.models.spec import parse_spec
 from eyechart.models.types import Floats
-from eyechart.protocol.registry import get_protocol, protocol_targets
-from eyechart.realbirdid.protocols.species_replay import ReplayedProbabilities, SpeciesReplay
+from eyechart.protocol.registry import get_protocol, protocol_modules
+from eyechart.realbirdid.protocols.helpers.species_replay import ReplayedProbabilities, SpeciesReplay
 
 TABLE = np.array([[0.5, 0.25, 0.25], [0, 1, 0], [0.1, 0.2, 0.7], [0.3, 0.3, 0.4]], np.float32)
 KEYS = ("s02", "00.png", "s03", "s01")
@@ -27,7 +27,7 @@ Told = Callable[..., ReplayedProbabilities]
 @pytest.fixture(autouse=True, params=[2**22, 6, 1])
 def block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Look at all rows together, at two and at one."""
-    monkeypatch.setattr("eyechart.realbirdid.protocols.species_replay.BLOCK", request.param)
+    monkeypatch.setattr("eyechart.realbirdid.protocols.helpers.species_replay.BLOCK", request.param)
 
 
 @pytest.fixture
@@ -211,4 +211,4 @@ def test_keys_are_a_part_of_who_answers(model: Callable[..., SpeciesReplay]) -> 
 
 def test_species_are_asked_for_under_their_own_protocol_alone() -> None:
     offered = capabilities(parse_spec("replay[path=P.npy,of=species]"))
-    assert [name for name in protocol_targets() if get_protocol(name).supports(offered)] == ["species"]
+    assert [name for name in protocol_modules() if get_protocol(name).supports(offered)] == ["species"]

@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.classification.protocols.distractors import (
+from eyechart.classification.protocols.helpers.distractors import (
     Neighbours,
     confusion_matrix,
     rank_by_confusion,
     rank_by_similarity,
 )
+from eyechart.classification.protocols.mcq import draw_mill_options
 from eyechart.classification.protocols.multiple_choice import (
     CLOSED_WORLD,
     LETTERS,
@@ -23,11 +24,10 @@ from eyechart.classification.protocols.multiple_choice import (
     SECOND,
     SETTINGS,
     AnswerOptions,
-    draw_mill_options,
     draw_options,
 )
 
-GOLDEN = Path(__file__).parents[2] / "golden"
+GOLDEN = Path(__file__).parents[3] / "golden"
 CLASSES = 12
 settings = st.sampled_from(list(SETTINGS))
 keys = st.text(max_size=6)

@@ -26,8 +26,8 @@ from eyechart.protocol.context import Context
 from eyechart.protocol.prompts import get_prompt
 from eyechart.protocol.registry import get_protocol
 from eyechart.realbirdid.data.registered import open_realbirdid
-from eyechart.realbirdid.protocols.bird_requests import image_requests
-from eyechart.realbirdid.protocols.name_scores import (
+from eyechart.realbirdid.protocols.helpers.bird_requests import image_requests
+from eyechart.realbirdid.protocols.helpers.name_scores import (
     candidate_mask,
     conditional_probabilities,
     require_observations,
@@ -36,7 +36,7 @@ from eyechart.realbirdid.protocols.name_scores import (
     softmax,
     species_names,
 )
-from eyechart.realbirdid.protocols.species_replay import SpeciesReplay
+from eyechart.realbirdid.protocols.helpers.species_replay import SpeciesReplay
 
 rows = arrays(np.float32, (3, 5), elements=st.floats(-80, 80, width=32))
 masks = arrays(np.bool_, (3, 5))

@@ -11,7 +11,7 @@ from eyechart.inference.engines.local import CHUNK
 from eyechart.inference.requests.text_requests import choice_schema
 from eyechart.models.types import Answer
 from eyechart.protocol.prompts import Prompt
-from eyechart.realbirdid.protocols.extraction import (
+from eyechart.realbirdid.protocols.helpers.extraction import (
     UNPARSED,
     ExtractionResult,
     _parse_choice,
