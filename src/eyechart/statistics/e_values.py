@@ -87,6 +87,8 @@ def sequential_loss_limit(lost: int, gained: int, n: int, alpha: float) -> float
     0.0141
     """
     require(0 < alpha < 1, "sequential_loss_limit", "alpha", "between 0 and 1", alpha)
+    # The wealth against "the loss is at least the margin" grows with the margin, so that bisection finds the smallest
+    # margin that is rejected. The upper end is always one that is rejected, or 1.
     low, high = -1.0, 1.0
     for _ in range(_STEPS):
         middle = (low + high) / 2
@@ -102,5 +104,7 @@ def _log_wealth(lost: ArrayLike, gained: ArrayLike, unchanged: ArrayLike, gains:
     counts = [np.asarray(count, np.float64)[..., None] for count in (lost, gained, unchanged)]
     least = min(float(count.min(initial=0)) for count in counts)
     require(least >= 0, "loss_log_e_value", "lost", "at least 0, as gained", lost)
+    # A bet multiplies the wealth by 1 + bet * gain at each sample. Only the counts matter, since a product does not
+    # depend on its order. The mean over the bets is a fair bet, too: no bet has to be chosen after the data are seen.
     wealth = sum(count * np.log1p(BETS * gain) for count, gain in zip(counts, gains, strict=True))
     return logsumexp(wealth, axis=-1) - np.log(len(BETS))

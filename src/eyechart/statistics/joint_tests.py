@@ -70,21 +70,27 @@ def sign_flip_max_t(
     check_whole_number("sign_flip_max_t", "count", count)
     require(number.max(initial=-1) < count, "sign_flip_max_t", "numbers", f"below {count}", numbers)
     require(draws >= 100, "sign_flip_max_t", "draws", "at least 100", draws)
+    # 1. A number whose changes are all 0 cannot be significant. It keeps p = 1 and takes no part in the test.
     sizes = np.sqrt(np.bincount(number, change**2, minlength=count))
     tested = np.flatnonzero(sizes > 0)
     adjusted = np.ones(count)
     if not len(tested):
         return adjusted
+    # 2. The changes are a sparse matrix: one row for each tested number, one column for each unit that changed.
     index = np.full(count, -1)
     index[tested] = np.arange(len(tested))
     kept = change != 0
     known, column = np.unique(unit[kept], return_inverse=True)
     rows, moved = index[number[kept]], change[kept]
+    # 3. Whole changes are divided after they are added up, so that equal sums are equal in every bit. A sum of other
+    #    changes has rounding errors anyway, and _step_down allows for them.
     scaled = (moved / sizes[number[kept]]).astype(np.float32)
     whole = bool((moved == np.rint(moved)).all()) and np.bincount(rows, np.abs(moved)).max() <= _WHOLE
     weights = moved.astype(np.float32) if whole else scaled
     divisor = (sizes[tested] if whole else np.ones(len(tested))).astype(np.float32)
     statistics = np.abs(np.bincount(rows, weights.astype(np.float64), len(tested)).astype(np.float32) / divisor)
+    # 4. All signs are enumerated if they are fewer than the draws. A large problem uses the normal limit, or multiplies
+    #    the sparse matrix if the matrix of correlations would not fit in memory.
     shape = (len(tested), len(known))
     generator = np.random.default_rng(seed)
     large = shape[0] * shape[1] * draws > _MOST_FLIPS
@@ -107,14 +113,17 @@ def sign_flip_max_t(
 
 def _step_down(statistics: Singles, drawn: Iterator[Singles], *, exact: bool) -> Floats:
     """Return the adjusted p-values of statistics (m,) from chunks of drawn ones (m, draws)."""
+    # The numbers stand from the largest statistic to the smallest one. A number is compared with the largest drawn
+    # statistic of itself and of all numbers behind it, since those before it are decided already.
     order = np.argsort(-statistics, kind="stable")
     least = (statistics[order] * (1 - _TIE) - _TIE).astype(np.float32)
     reached, total = np.zeros(len(order), np.int64), 0
     for chunk in drawn:
-        largest = np.maximum.accumulate(np.abs(chunk)[order[::-1]], axis=0)[::-1]  # of a number and all below it
+        largest = np.maximum.accumulate(np.abs(chunk)[order[::-1]], axis=0)[::-1]
         reached += (largest >= least[:, None]).sum(axis=1)
         total += chunk.shape[1]
     observed = 0 if exact else 1  # the observed signs are one of the drawn ones
+    # No number may have a smaller p-value than one with a larger statistic: the second maximum makes them monotone.
     adjusted = np.empty(len(order))
     adjusted[order] = np.maximum.accumulate((reached + observed) / (total + observed))
     return np.minimum(adjusted, 1.0)
@@ -158,6 +167,8 @@ def _normal_statistics(
     generator: np.random.Generator,
 ) -> Iterator[Singles]:
     """Yield statistics (m, draws) with a normal distribution of mean 0 and the correlation of the changes."""
+    # The correlation of two numbers is the sum of the products of their scaled changes. It is added up over blocks of
+    # units, so that only one block is a dense matrix at a time.
     order = np.argsort(columns, kind="stable")
     ends = np.searchsorted(columns[order], np.arange(_UNITS, shape[1] + _UNITS, _UNITS))
     correlation = np.zeros((shape[0], shape[0]), np.float32)
@@ -166,7 +177,8 @@ def _normal_statistics(
         part[rows[some], columns[some] - number * _UNITS] = scaled[some]
         correlation += part @ part.T
     values, vectors = np.linalg.eigh(correlation)
-    # the symmetric root is one matrix; the vectors of equal values are as many as there are libraries
+    # The symmetric root is unique. Eigenvectors alone are not: libraries return different ones for equal eigenvalues,
+    # and the draws would differ between machines.
     root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
     for start in range(0, draws, _CHUNK):
         size = min(_CHUNK, draws - start)

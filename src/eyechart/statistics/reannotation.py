@@ -145,6 +145,8 @@ def reannotated_difference(
     difference, proxy = new[0] - new[1], old[0] - old[1]
     labelled = ~np.isnan(difference)
     changed = int((np.abs(difference - proxy) > 0).sum())
+    # 1. Samples are grouped by stratum and by the outcomes of both models under the published labels. Samples on which
+    #    the models answer alike are a group of their own, which has no difference under any labels.
     group = 4 * stratum + (2 * old[0] + old[1]).astype(np.int64)
     if same is not None:
         equal = check_booleans(function, "same", same, len(group))
@@ -152,12 +154,16 @@ def reannotated_difference(
             not (proxy[equal].any() or difference[equal & labelled].any()), function, "same", "of equal outcomes", same
         )
         group[equal] = -1
+    # 2. Each group has a value and an interval of its own, and counts by its share of all samples. With many changed
+    #    differences in a plain sample, the prediction-powered mean is shorter and covers as well.
     cells = [*_cells(group, labelled)]
     weights = [size / len(stratum) for _, _, size in cells]
     value, ci = _join([_paired(difference[rows], size, proxy[of][0], level) for of, rows, size in cells], weights)
     method = POST_STRATIFIED
     if changed >= MANY and strata is None and labelled.sum() < len(stratum):
         value, ci, method = *prediction_powered_mean(difference, proxy, level), PREDICTION_POWERED
+    # 3. What the published labels alone would give for as many samples: the mean square of a difference, and the value,
+    #    give the numbers of samples that were lost and gained, and these give Tango's interval.
     square = sum(
         weight * (np.abs(difference[rows]).mean() if len(rows) else abs(proxy[of][0]))
         for weight, (of, rows, _) in zip(weights, cells, strict=True)

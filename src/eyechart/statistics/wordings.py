@@ -168,11 +168,13 @@ def best_wording(
         best = np.flatnonzero(correct >= correct.max() - _TIE)
         return int(generator.choice(best)) if len(best) > 1 else int(best[0])
 
+    # The value: a wording is chosen on all folds but one, and counted on that one, which it was not chosen by.
     correct = 0.0
     for _ in range(REPEATS):
         fold = generator.permutation(count) % FOLDS
         for held_out in (fold == number for number in range(FOLDS)):
             correct += sums[held_out, choose((~held_out).astype(np.float64))].sum()
+    # The interval: a wording is chosen on a bootstrap sample of units, and counted on the units that it left out.
     drawn = np.full(DRAWS, np.nan)
     for draw in range(DRAWS):
         counts = np.bincount(generator.integers(count, size=count), minlength=count).astype(np.float64)

@@ -42,15 +42,18 @@ class SequentialTest:
 
     def decide(self, now: Evidence) -> str:
         """Return what the images show so far: `LOSS`, `NO_LOSS`, or ""."""
+        # 1. Only the images that were asked so far are compared, and only if they were asked in the same way.
         before, after, _ = share_samples(self.baseline, now)
         if differences(before, after):
             return ""
         comparison = _primary_comparison(before, after)
         if comparison is None:
             return ""
+        # 2. A loss has the smaller level, since every case may claim one. An e-value may be looked at after each block.
         lost, gained = comparison.worse_and_better
         if loss_log_e_value(lost, gained) >= -log(self.loss_alpha):
             return LOSS
+        # 3. Without a margin, nothing shows that there is no loss, and the case asks about all images.
         excluded = self.margin and margin_log_e_value(lost, gained, comparison.n, self.margin) >= -log(self.alpha)
         return NO_LOSS if excluded else ""
 

@@ -37,11 +37,14 @@ class WorkUnit:
 
     def split(self) -> "tuple[WorkUnit, ...]":
         """Return the work units that replace this one after it lost a worker; none for one number that lost most."""
+        # 1. The first losses may have nothing to do with this work unit: it is tried again as a whole, and alone with
+        #    its worker, so that the next loss can be blamed on it.
         if self.losses + 1 < MAX_LOSSES:
             return (WorkUnit(self.numbers, self.losses + 1, exclusive=True),)
+        # 2. It was lost too often: each half is tried. A single number cannot be divided, and becomes an error.
         middle = len(self.numbers) // 2
         halves = (self.numbers[:middle], self.numbers[middle:]) if middle else ()
-        # one more loss divides a half again; a single number has two tries, since a machine may be lost by chance
+        # 3. One more loss divides a half again. A single number has two tries, since a machine may be lost by chance.
         return tuple(WorkUnit(half, MAX_LOSSES - 1 - (len(half) == 1), exclusive=True) for half in halves)
 
 
@@ -80,18 +83,22 @@ def answer_work_units(work_units: Sequence[WorkUnit], workers: Workers[T]) -> It
     queue = deque(work_units)
     missing = {number for work_unit in work_units for number in work_unit.numbers}
     while missing:
+        # 1. Every worker with room gets the next work unit.
         while queue and workers.submit(queue[0]):
             queue.popleft()
         for event in workers.wait():
+            # 2. An answer counts once. A worker that was believed to be lost may answer after another one did.
             if isinstance(event, Received):
                 if missing.issuperset(event.numbers):
                     missing.difference_update(event.numbers)
                     yield Received(event.numbers, event.value)
                 continue
+            # 3. A work unit has ended. What it did not answer is asked again. If it answered something since, earlier
+            #    losses do not count. A loss counts only for the oldest work unit of a worker, on which it worked.
             numbers = tuple(number for number in event.work_unit.numbers if number in missing)
             if not numbers:
                 continue
-            losses = event.work_unit.losses if numbers == event.work_unit.numbers else 0  # those since its last answer
+            losses = event.work_unit.losses if numbers == event.work_unit.numbers else 0
             left = WorkUnit(numbers, losses, exclusive=event.work_unit.exclusive or bool(event.lost))
             if again := left.split() if event.first and event.lost else (left,):
                 queue.extendleft(reversed(again))

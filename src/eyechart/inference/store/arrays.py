@@ -172,6 +172,7 @@ def _read_into(file: BinaryIO, offset: int, values: Floats) -> None:
 
 def find_rows(writer: Writer) -> _RowLocations:
     """Return where the rows are; of a row that is there twice, the last index."""
+    # Only the locations of rows are held in memory. A large split has more values than fit there.
     paths, width = dict[Path, int](), 0
     columns = rows, files, offsets, batches = array("q"), array("q"), array("q"), array("q")
     for part in find_blocks(writer.folder):
@@ -181,6 +182,7 @@ def find_rows(writer: Writer) -> _RowLocations:
         files.extend([paths.setdefault(part.path, len(paths))] * count)
         offsets.extend(part.offset + ITEM * width * number for number in range(count))
         batches.extend([block.batch] * count)
+    # `np.unique` returns the first index of equal rows: backwards, that is the last one, which is the newest.
     backwards = [np.frombuffer(column, np.int64)[::-1] for column in columns]
     last = np.unique(backwards[0], return_index=True)[1]
     return _RowLocations(tuple(paths), width, *(column[last] for column in backwards))

@@ -257,6 +257,8 @@ class Writer:
 
     def replace(self, ordered: Iterable[tuple[bytes, bytes]]) -> None:
         """Put one part with these blocks instead of all parts; further runs may add theirs."""
+        # The new first part has everything. It takes its name in one step, and only then the others are deleted: a run
+        # that is killed between leaves some blocks twice, never none.
         first, *others = [self.folder / FIRST, *self.folder.glob("*.part")]
         self.check_part()
         self.close()
@@ -286,9 +288,11 @@ class Writer:
         self.check_part()
         content = msgspec.json.encode(done)
         with _explain_write_errors(self.folder):
+            # 1. A lock may not work on a network file system: another run's answers are not replaced by others.
             sealed = self.folder / DONE
             if sealed.is_file() and sealed.read_bytes() != content:
                 raise self.conflict(f"{sealed} is there already, with other answers than this run's")
+            # 2. Each file takes its name when it is whole, and DONE comes last: readers trust nothing without it.
             for name, data in files.items():
                 if isinstance(data, Path):
                     data.replace(self.folder / name)
@@ -297,6 +301,7 @@ class Writer:
                     write_atomic(self.folder / name, data)
             self.drop_drafts(DONE)
             write_atomic(sealed, content)
+        # 3. The parts are deleted only now. A run that is killed before leaves them, and the next reader deletes them.
         self.close()
         remove_parts(self.folder)
 
@@ -363,6 +368,7 @@ def scan_blocks(file: BinaryIO) -> Iterator[tuple[bytes, bytes]]:
     size, offset = file.seek(0, os.SEEK_END), 0
     file.seek(0)
     while offset >= 0:
+        # A block is whole if its sizes fit into the file and its checksum is right.
         magic, header, payload = HEAD.unpack(file.read(HEAD.size).ljust(HEAD.size, b"\0"))
         end = offset + HEAD.size + header + payload + TAIL.size
         if magic == MAGIC and end <= size:
@@ -371,6 +377,8 @@ def scan_blocks(file: BinaryIO) -> Iterator[tuple[bytes, bytes]]:
                 yield body[:header], body[header:]
                 offset = end
                 continue
+        # It is damaged, or it is the incomplete end that a killed run left. Its sizes cannot be trusted, so that the
+        # search goes on behind its first byte.
         offset = _next_magic(file, offset + (magic == MAGIC))
         file.seek(max(offset, 0))
 
@@ -387,7 +395,7 @@ def _next_magic(file: BinaryIO, start: int) -> int:
             return start + offset
         if len(data) < len(MAGIC):
             return -1
-        start += len(data) - len(MAGIC) + 1
+        start += len(data) - len(MAGIC) + 1  # the magic may begin in the last bytes that were read
 
 
 def remove_parts(folder: Path) -> None:

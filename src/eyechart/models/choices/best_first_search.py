@@ -47,8 +47,12 @@ class BestFirstSearch:
         rows, edges, values = scores
         self.values[rows, edges] = values
         self.seen[rows, self.trie.edge_sources[edges]] = True
+        # Edges without a score are -inf, so that a node behind one of them has not been reached.
         self._reached = self.trie.node_sums(self.values)
         self._totals = self.trie.choice_sums(self.values).astype(np.float32)
+        # A node stays open if it has not been scored and is as likely as the best choice known. No choice behind a less
+        # likely node can win, since every further token can only lower its probability. Both sides are compared in
+        # single precision, in which ties are decided.
         least = self._totals.max(axis=1, keepdims=True)
         self._open: Bools = ~self.seen & (self._reached > -np.inf) & (self._reached.astype(np.float32) >= least)
 
@@ -61,6 +65,8 @@ class BestFirstSearch:
     @property
     def prefix_nodes(self) -> Bools:
         """Return which nodes (rows, nodes) are prefixes of a node that may be scored."""
+        # A node is a prefix of an open node if its subtree, a range of nodes, has one: running counts of open nodes
+        # differ between the ends of the range.
         before = np.pad(np.cumsum(self._open, axis=1), ((0, 0), (1, 0)))
         is_prefix: Bools = before[:, self.trie.subtree_ends] > before[:, :-1]
         return is_prefix
@@ -73,11 +79,14 @@ class BestFirstSearch:
         order = np.argsort(np.where(self._open, -self._reached, np.inf), axis=1, kind="stable")[:, :width]
         counts = np.minimum(self._open.sum(axis=1), width)
         chains = [self._with_chains(row[:count], width) for row, count in zip(order, counts, strict=True)]
+        # All rows are scored in one pass of the model: shorter ones are filled.
         longest = max(map(len, chains), default=0)
         rows = [[*row, *[NO_NODE] * (longest - len(row))] for row in chains]
         return np.array(rows, np.int64).reshape(len(rows), longest)
 
     def _with_chains(self, nodes: Ints, width: int) -> list[int]:
+        # A node with a single child leads nowhere else. Its chain costs little in the same pass, and saves one pass for
+        # each of its nodes.
         chain_nodes: list[int] = nodes.tolist()
         for node in nodes:
             following = int(self.trie.only_children[node])

@@ -47,6 +47,7 @@ def truncate_to_unique(choices: Sequence[Tokens]) -> list[Tokens]:
     >>> truncate_to_unique([(5, 6, 9), (5, 6, 7, 9), (4, 8, 9), (5, 6, 9)])
     [(5, 6, 9), (5, 6, 7), (4,), (5, 6, 9)]
     """
+    # In sorted order, a choice shares its longest prefix with a neighbour. No other pair needs a look.
     every = sorted(set(choices))
     shared = [0, *(_shared(left, right) for left, right in pairwise(every)), 0]
     longest = {choice: 1 + max(near) for choice, near in zip(every, pairwise(shared), strict=False)}
@@ -138,6 +139,8 @@ class Trie:
     @cached_property
     def subtree_ends(self) -> Ints:
         """The end (nodes,) of the range of nodes below each node."""
+        # Nodes are sorted, so that a node's subtree is the range behind it. From the last node to the first one, each
+        # passes the end of its own range on to its parent.
         ends = np.arange(1, len(self.nodes) + 1)
         for index in range(len(self.nodes) - 1, 0, -1):
             above = self.edges[self.incoming_edges[index]][0]
@@ -156,7 +159,8 @@ class Trie:
     def outgoing_edges(self, nodes: Ints) -> tuple[Ints, Ints, Ints]:
         """Return row, column and edge of every edge that leaves one of `nodes` (rows, columns)."""
         first, stop = (np.searchsorted(self.edge_sources, nodes, side) for side in ("left", "right"))
-        counts = (stop - first).ravel()  # nothing is no edge's start, so nothing leaves it
+        counts = (stop - first).ravel()  # 0 for NO_NODE, from which no edge starts
+        # Each edge gets the position of its node in `nodes`, and its rank among the edges of that node.
         which = np.repeat(np.arange(nodes.size), counts)
         rank = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
         rows, columns = np.divmod(which, nodes.shape[1])

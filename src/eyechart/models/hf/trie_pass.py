@@ -40,6 +40,8 @@ def is_exact(state: DecodingState, further: int) -> bool:
     prepared = state.model.prepare_inputs_for_generation(state.tokens, next_sequence_length=1, **inputs)
     if prepared.get("position_ids") is None:  # the model counts positions by itself
         return False
+    # A sliding window is no obstacle as long as it has not begun to forget tokens. Layers of another kind, such as
+    # recurrent ones, have a state instead of tokens, in which nodes side by side would be mixed.
     longest = length + further
     return all(
         type(layer) is DynamicLayer or (type(layer) is DynamicSlidingWindowLayer and longest <= layer.sliding_window)
@@ -102,6 +104,8 @@ class PassedPrompts:
 
     def _keep_nodes(self, nodes: Bools) -> None:
         """Drop all cached nodes except some (n, nodes)."""
+        # Rows keep different nodes, but their cache is one rectangle: in each row, the kept columns come first in their
+        # order, and rows with fewer are filled with dropped ones, which NO_NODE hides from the mask.
         kept = np.take_along_axis(nodes, self.held, axis=1) & (self.held >= 0)
         indices = np.argsort(~kept, axis=1, kind="stable")[:, : kept.sum(axis=1).max(initial=0)]
         self.held = np.take_along_axis(np.where(kept, self.held, NO_NODE), indices, axis=1)
@@ -121,6 +125,8 @@ class PassedPrompts:
     def _read(self, nodes: Ints) -> EdgeScores:
         from transformers.cache_utils import Cache
 
+        # The pass appends the keys and values of `nodes` to the cache. Siblings stand side by side there, but each has
+        # the position that it has in its own choice, and sees its own prefix alone.
         self.held = np.concatenate([self.held, nodes], axis=1)
         inputs = {name: value for name, value in self.state.inputs.items() if name not in PER_TOKEN} | {
             "position_ids": self.first + self._tensor(np.maximum(self.trie.depths[nodes] - 1, 0)),
@@ -128,6 +134,7 @@ class PassedPrompts:
             CACHE: Cache(layers=self.layers),
             "logits_to_keep": nodes.shape[1],
         }
+        # NO_NODE fills up short rows: any token will do there, since `score_edges` reads no edge of it.
         tokens = self._tensor(self.trie.node_tokens[np.maximum(nodes, 1)])
         model = self.state.model
         prepared = model.prepare_inputs_for_generation(tokens, next_sequence_length=nodes.shape[1], **inputs)

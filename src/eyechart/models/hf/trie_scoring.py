@@ -64,6 +64,7 @@ class _ContinuedPrompts:
 
     def score_all(self) -> Iterator[EdgeScores]:
         """Yield the scores of the edges of all nodes but the root."""
+        # A walk in depth: the children of what was read last are read next, so that one state for each level is held.
         rows = np.arange(len(self.root.tokens))
         waiting = [self._children(self.root, rows, np.zeros_like(rows))]
         while waiting:
@@ -80,6 +81,8 @@ class _ContinuedPrompts:
 
         Of the nodes read before, those among the `prefixes` (n, nodes) are of use later.
         """
+        # Nodes are read level by level, since the state of a parent is needed. A parent whose state was dropped is read
+        # again, with those of its own ancestors that were dropped.
         self._drop(prefixes)
         rows, columns = np.nonzero(nodes >= 0)
         pending = sorted(self._with_ancestors(zip(rows.tolist(), nodes[rows, columns].tolist(), strict=True)))

@@ -61,6 +61,7 @@ class BatchBackoff:
         """
         waiting = deque([[*batch]])
         while waiting:
+            # 1. Memory ran out before: a larger part is cut to the size that fitted.
             part = waiting.popleft()
             if len(part) > self.current_size:
                 waiting.extendleft([part[self.current_size :], part[: self.current_size]])
@@ -69,9 +70,12 @@ class BatchBackoff:
                 yield part, compute(part)
                 continue
             except Exception as raised:
+                # 2. An error that is neither about the data nor about memory concerns all requests, and ends the run.
                 if not (isinstance(raised, REQUEST_ERRORS) or out_of_memory(raised)) or _is_device_broken(raised):
                     raise
                 error = raised.with_traceback(None)  # its frames hold the tensors of the batch
+            # 3. Without memory, half as many requests are tried, and all later batches are of that size. With an odd
+            #    image, both halves are tried at the same size, until the image is alone and becomes an error.
             if out_of_memory(error):
                 empty_cache()
                 yield from self._halve(part, error, waiting)
@@ -85,7 +89,7 @@ class BatchBackoff:
         self, part: list[Item], error: Exception, waiting: deque[list[Item]]
     ) -> Iterator[tuple[list[Item], Failure]]:
         if len(part) == 1:
-            self.current_size = self.size
+            self.current_size = self.size  # this request alone is too large: others need not suffer from it
             message = " ".join(str(error).split())[:MAX_REASON_LENGTH]
             reason = (
                 f"Memory ran out on a single request to {self.name} ({message}). Use a smaller model, dtype=bfloat16, "
