@@ -1,7 +1,10 @@
 """What installed packages offer: their entry points, and small data files of heavy packages without an import."""
 
 import importlib.util
-from importlib.metadata import EntryPoint, entry_points
+import sys
+from collections.abc import Callable
+from functools import lru_cache
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -12,7 +15,25 @@ from eyechart.messages.install_commands import install_command
 
 def find_entry_points(group: str) -> tuple[EntryPoint, ...]:
     """Return the entry points of a group by name, eyechart's own first."""
-    return tuple(sorted(entry_points(group=group), key=lambda point: (not is_own(point), point.name, point.value)))
+    found = _points(tuple((folder, _changed(folder)) for folder in sys.path))(group=group)
+    return tuple(sorted(found, key=lambda point: (not is_own(point), point.name, point.value)))
+
+
+@lru_cache(maxsize=1)
+def _points(_folders: tuple[tuple[str, int], ...]) -> Callable[..., EntryPoints]:
+    """Return what selects from the entry points of all packages in folders that changed at some times.
+
+    A session asks for several groups, and Python reads the facts of every package for each.
+    """
+    return entry_points().select
+
+
+def _changed(folder: str) -> int:
+    """Return when an entry was last added to a folder or removed from it, 0 if there is no such folder."""
+    try:
+        return Path(folder or ".").stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def load_entry_point(point: EntryPoint) -> Any:

@@ -5,6 +5,7 @@ with a yes or a no before them. "No, I can't see a dog." is about the content of
 """
 
 import re
+from functools import cache
 
 from eyechart.parsers import languages
 from eyechart.parsers.text import answer_text, fold_pattern
@@ -104,9 +105,19 @@ PHRASES = (
     rf"\[(?:{NOUN}) (?:not available|unavailable|missing|omitted|removed)",
     rf"\b0 {NOUN} (?:{ABSENT}|(?:is|are|was|were) {ABSENT})\b",
 )
-NO_IMAGE = re.compile("|".join(PHRASES))
-LANGUAGE = re.compile(fold_pattern(languages.NO_IMAGE_LANGUAGE))
-NO_IMAGE_IN_IT = re.compile("|".join(map(fold_pattern, languages.NO_IMAGE)))
+
+
+@cache
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """Return patterns of the English phrases, of signs of another language, and of the phrases of all languages.
+
+    They take 0.05 s to compile, which a run with stored answers of other kinds need not wait for.
+    """
+    return (
+        re.compile("|".join(PHRASES)),
+        re.compile(fold_pattern(languages.NO_IMAGE_LANGUAGE)),
+        re.compile("|".join(map(fold_pattern, languages.NO_IMAGE))),
+    )
 
 
 def says_no_image(text: str) -> bool:
@@ -120,6 +131,7 @@ def says_no_image(text: str) -> bool:
 
 def lacks_image(answer: str) -> bool:
     """Return whether a normalized answer says that there is no image."""
-    if NO_IMAGE.search(answer):
+    english, language, other = _patterns()
+    if english.search(answer):
         return True
-    return LANGUAGE.search(answer) is not None and NO_IMAGE_IN_IT.search(answer) is not None
+    return language.search(answer) is not None and other.search(answer) is not None

@@ -11,11 +11,11 @@ from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
 from functools import cache, wraps
 from hashlib import sha256
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ParamSpec, Protocol, TypeVar, get_type_hints
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -172,8 +172,9 @@ def _hash_call(function: Callable[..., Any], positional: Iterable[object], keywo
 @cache
 def _source_digest() -> bytes:
     """Return the sha256 of the source code of all statistics, and the versions of the libraries that they use."""
-    digest = sha256(f"{version('numpy')} {version('scipy')}".encode())
-    for path in sorted(Path(__file__).parents[1].rglob("statistics/*.py")):  # this package, and those of the studies
+    digest = sha256(f"{np.__version__} {scipy.__version__}".encode())
+    package = Path(__file__).parents[1]
+    for path in sorted([*package.glob("statistics/*.py"), *package.glob("*/statistics/*.py")]):  # and of the studies
         _add(digest, (path.name, path.read_text(encoding="utf-8")))
     return digest.digest()
 
