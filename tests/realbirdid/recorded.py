@@ -127,8 +127,8 @@ class Aviary:
         }
         said = ("something",) * indices.size
         found = AbstentionPredictions(
-            self.dataset, {}, variant, self.seen, asked, rows, said, indices.astype(np.int64), Usage(), None,
-            indices.size, seed=42,
+            self.dataset, {}, variant, self.seen, said, indices.astype(np.int64), Usage(), None, indices.size, asked,
+            rows, seed=42,
         )  # fmt: skip
         self.record("abstention", model, found)
 

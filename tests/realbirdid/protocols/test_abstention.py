@@ -57,7 +57,7 @@ def ask(asked_birds: Any, talker: Any, levels: Path) -> Callable[..., Abstention
 
 def numbers(found: AbstentionPredictions) -> dict[tuple[str, str], Metric]:
     metrics = (abstention_rates, prompt_effects, abstention_reasons)
-    return {(one.name, one.subset_text): one.metric for metric in metrics for one in metric(found)}
+    return {(one.name, one.metric.subset_text): one.metric for metric in metrics for one in metric(found)}
 
 
 def values(found: AbstentionPredictions, name: str) -> dict[str, Any]:

@@ -144,7 +144,7 @@ def test_words_of_a_model_without_log_probabilities_are_read_by_inclusion(asked_
     assert found.variant["extraction"] == same.variant["extraction"] == "inclusion"
     assert found.variant["extraction_reason"] == "its layers slide"
     assert "extraction_reason" not in same.variant
-    assert (found.errors, found.name_indices.tolist()) == (same.errors, same.name_indices.tolist())
+    assert (found.errors, found.choice_indices.tolist()) == (same.errors, same.choice_indices.tolist())
     assert model.chosen == []
 
 

@@ -43,12 +43,12 @@ def spoken(aviary):
         {},
         variant,
         aviary.seen,
-        names,
         ("words",) * aviary.n,
         indices,
         Usage(),
         None,
         aviary.n,
+        names,
         seed=42,
     )
 

@@ -65,6 +65,17 @@ class _PairPredictions(Predictions):
         """Return which answers reached the token limit before they answered, in the shape of `answers`."""
         return np.zeros(answers.shape, np.bool_) if self.truncated is None else self.truncated
 
+    def count_answers(self, answers: Ints, right: Bools) -> OutcomeCounts:
+        """Return the number of answers of each outcome; `right` says which of the parsed ones are correct."""
+        parsed, unparsed, cut = answers >= 0, answers == UNPARSED, self.truncated_mask(answers)
+        return OutcomeCounts(
+            correct=int((parsed & right).sum()),
+            wrong=int((parsed & ~right).sum()),
+            unparsed=int((unparsed & ~cut).sum()),
+            error=int((answers == MISSING).sum()),
+            truncated=int((unparsed & cut).sum()),
+        )
+
     def label_hashes(self) -> dict[str, str]:
         """Return the sha256 of the division's pairs and labels."""
         return {LABELS: labels_sha256(self.division, self.dataset)}
@@ -154,16 +165,7 @@ class ExistencePredictions(_PairPredictions):
 
     def count_outcomes(self) -> OutcomeCounts:
         """Count the answers by outcome."""
-        parsed = self.answers >= 0
-        correct = parsed & ((self.answers == YES) == self.expected)
-        unparsed, cut = self.answers == UNPARSED, self.truncated_mask(self.answers)
-        return OutcomeCounts(
-            correct=int(correct.sum()),
-            wrong=int((parsed & ~correct).sum()),
-            unparsed=int((unparsed & ~cut).sum()),
-            error=int((self.answers == MISSING).sum()),
-            truncated=int((unparsed & cut).sum()),
-        )
+        return self.count_answers(self.answers, (self.answers == YES) == self.expected)
 
     def samples(self) -> Rows:
         """Yield every question with its expected answer, parsed answer and completion."""
@@ -235,14 +237,7 @@ class ProgressionPredictions(_PairPredictions):
         answers = np.stack([self.existence, self.counting, self.logic], axis=1)
         more = self.counts[:, 0] > self.counts[:, 1]
         right = np.stack([answers[:, 0] == YES, answers[:, 1] == self.counts[:, 1], answers[:, 2] == more], axis=1)
-        parsed, unparsed, cut = answers >= 0, answers == UNPARSED, self.truncated_mask(answers)
-        return OutcomeCounts(
-            correct=int((parsed & right).sum()),
-            wrong=int((parsed & ~right).sum()),
-            unparsed=int((unparsed & ~cut).sum()),
-            error=int((answers == MISSING).sum()),
-            truncated=int((unparsed & cut).sum()),
-        )
+        return self.count_answers(answers, right)
 
     def samples(self) -> Rows:
         """Yield the three questions of every sample; an error in one of them leaves none of them correct or wrong."""

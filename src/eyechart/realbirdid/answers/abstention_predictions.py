@@ -7,14 +7,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.evaluation.case_result import make_usage_record
-from eyechart.models.types import Usage
 from eyechart.protocol.base import Rows, answered_images, truncation_note, with_key
 from eyechart.realbirdid.answers.abstention_reasons import ANSWERED, CHOICES
-from eyechart.realbirdid.answers.bird_predictions import BirdPredictions
+from eyechart.realbirdid.answers.bird_predictions import ExtractedPredictions
 from eyechart.realbirdid.answers.prompt_sets import PromptSet, prompt_number
 from eyechart.realbirdid.data.observations import REASONS
-from eyechart.results.records import OutcomeCounts, UsageRecord
 from eyechart.results.sample_table import SHARED_COLUMNS
 from eyechart.statistics.clusters import clustered_wilson
 
@@ -26,38 +23,16 @@ ANSWER, ABSTAIN = "answer", "abstain"
 
 
 @dataclass(frozen=True)
-class AbstentionPredictions(BirdPredictions):
+class AbstentionPredictions(ExtractedPredictions):
     """Responses about r images under each of k prompts, ordered by prompt level.
 
-    `image_indices` (r,) are the images. `completions` (k * r) are the responses. `choice_indices` (k, r) are indices
-    into `CHOICES`, -1 where a response could not be parsed. `errors` and `truncated` (responses that reached the token
-    limit before they answered) are keyed by the flat index into (k, r). `prompts_left_out` is the number of
-    prompts of the set that were not sent.
+    `image_indices` (r,) are the images, and `choice_indices` (k, r) are indices into `CHOICES`. `prompts_left_out` is
+    the number of prompts of the set that were not sent.
     """
 
     prompt_set: PromptSet
     image_indices: Ints
-    completions: tuple[str, ...]
-    choice_indices: Ints
-    usage: Usage
-    cost: float | None
-    requests: int
-    truncated: frozenset[int] = frozenset()
-    seed: int = 0
     prompts_left_out: int = 0
-
-    @cached_property
-    def answered(self) -> Bools:
-        """Mask of responses without an error, parsed or not (k, r)."""
-        answered = np.ones(self.choice_indices.size, np.bool_)
-        answered[list(self.errors)] = False
-        return answered.reshape(self.choice_indices.shape)
-
-    @cached_property
-    def parsed(self) -> Bools:
-        """Mask of parsed responses (k, r)."""
-        parsed: Bools = self.answered & (self.choice_indices >= 0)
-        return parsed
 
     @cached_property
     def abstained(self) -> Bools:
@@ -106,20 +81,6 @@ class AbstentionPredictions(BirdPredictions):
     def answered_images(self) -> Floats:
         """Return for each image whether it has a response to every prompt."""
         return answered_images(np.tile(self.image_indices, len(self.choice_indices)), self.errors, len(self.keys))
-
-    def count_outcomes(self) -> OutcomeCounts:
-        """Count the outcomes: naming an answerable image and abstaining on an unanswerable one are correct."""
-        return OutcomeCounts(
-            correct=int((self.correct == 1).sum()),
-            wrong=int((self.parsed & (self.correct == 0)).sum()),
-            unparsed=int((self.answered & ~self.parsed).sum()) - (cut := len(self.truncated - {*self.errors})),
-            error=len(self.errors),
-            truncated=cut,
-        )
-
-    def usage_record(self) -> UsageRecord:
-        """Return the usage of requests and tokens, including extraction."""
-        return make_usage_record(self.requests, self.usage, self.cost)
 
     def notes(self) -> Iterator[str]:
         """Yield notes about unparsed and truncated responses, and about a split without unanswerable images."""

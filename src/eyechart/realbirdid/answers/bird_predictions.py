@@ -1,17 +1,21 @@
 """The base class of predictions about birds, and the columns that their sample tables share."""
 
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.data.dataset.dataset import Dataset
+from eyechart.evaluation.case_result import make_usage_record
+from eyechart.models.types import Usage
 from eyechart.protocol.base import Predictions, Rows
 from eyechart.protocol.sample_view import Line
 from eyechart.realbirdid.data.observations import DATES, MAX_LISTED, REASONS, Observations
-from eyechart.results.records import ANSWERABLE, UNANSWERABLE
+from eyechart.results.records import ANSWERABLE, UNANSWERABLE, OutcomeCounts, UsageRecord
 from eyechart.results.sample_table import shared_cells
 
 LABELS = "observations"
@@ -98,6 +102,56 @@ class BirdPredictions(Predictions):
         for row in np.flatnonzero(observations.unlisted).tolist():
             observation, species, *_ = self.bird_cells(row)
             yield [self.keys[row], observation, species, int(observations.candidate_counts[row])]
+
+
+@dataclass(frozen=True)
+class ExtractedPredictions(BirdPredictions):
+    """Responses in text and the index of the choice that was extracted from each, -1 where it could not be parsed.
+
+    `choice_indices` may have any shape; `completions`, `errors` and `truncated` (responses that reached the token limit
+    before they answered) are by the flat index into it. `usage` and `requests` include the extraction.
+    """
+
+    completions: tuple[str, ...]
+    choice_indices: NDArray[np.int64]
+    usage: Usage
+    cost: float | None
+    requests: int
+    truncated: frozenset[int] = field(default=frozenset(), kw_only=True)
+    seed: int = field(default=0, kw_only=True)
+
+    @property
+    @abstractmethod
+    def correct(self) -> NDArray[Any]:
+        """Whether each response is correct, in the shape of `choice_indices`."""
+
+    @cached_property
+    def answered(self) -> NDArray[np.bool_]:
+        """Mask of responses without an error, parsed or not, in the shape of `choice_indices`."""
+        answered = np.ones(self.choice_indices.size, np.bool_)
+        answered[list(self.errors)] = False
+        return answered.reshape(self.choice_indices.shape)
+
+    @cached_property
+    def parsed(self) -> NDArray[np.bool_]:
+        """Mask of parsed responses, in the shape of `choice_indices`."""
+        parsed: NDArray[np.bool_] = self.answered & (self.choice_indices >= 0)
+        return parsed
+
+    def count_outcomes(self) -> OutcomeCounts:
+        """Count the responses by outcome."""
+        cut = len(self.truncated - {*self.errors})
+        return OutcomeCounts(
+            correct=int((self.correct == 1).sum()),
+            wrong=int((self.parsed & (self.correct == 0)).sum()),
+            unparsed=int((self.answered & ~self.parsed).sum()) - cut,
+            error=len(self.errors),
+            truncated=cut,
+        )
+
+    def usage_record(self) -> UsageRecord:
+        """Return the usage of requests and tokens, including extraction."""
+        return make_usage_record(self.requests, self.usage, self.cost)
 
 
 def _exact_duplicates(dataset: Dataset) -> Iterator[str]:

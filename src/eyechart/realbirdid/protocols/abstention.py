@@ -18,7 +18,6 @@ from eyechart.realbirdid.answers.bird_vocabulary import BirdVocabulary
 from eyechart.realbirdid.answers.prompt_sets import load_prompt_set
 from eyechart.realbirdid.data.observations import REASONS
 from eyechart.realbirdid.metrics.abstention_estimates import abstention_rates, abstention_reasons, prompt_effects
-from eyechart.realbirdid.protocols.free_form import merge_errors
 from eyechart.realbirdid.protocols.helpers.bird_options import (
     ABSTENTION_IMAGES,
     ALL,
@@ -27,12 +26,7 @@ from eyechart.realbirdid.protocols.helpers.bird_options import (
     PROMPTS_PER_LEVEL,
 )
 from eyechart.realbirdid.protocols.helpers.bird_requests import image_requests
-from eyechart.realbirdid.protocols.helpers.extraction import (
-    complete_texts,
-    extract_choices,
-    extraction_variant,
-    truncated_responses,
-)
+from eyechart.realbirdid.protocols.helpers.extraction import extract_choices, extraction_variant
 from eyechart.realbirdid.protocols.helpers.name_scores import require_observations
 
 _REASON_LIST = ", ".join(REASONS)
@@ -84,14 +78,12 @@ class Abstention(Protocol[AbstentionPredictions]):
         answers = ask(context, image_requests(context, queries))
         completions, second = [response.display_text for response in answers.responses], get_prompt("abstention_reason")
         reader = ReasonParser(BirdVocabulary.from_taxonomy(observed.taxonomy))
-        result = extract_choices(
-            context, complete_texts(answers.responses, reader), second, CHOICES, reader, reason_list=_REASON_LIST
-        )
+        result = extract_choices(context, answers.responses, second, CHOICES, reader, reason_list=_REASON_LIST)
         usage = answers.usage + result.usage
         return AbstentionPredictions(
             dataset=context.dataset,
             seed=context.runner.seed,
-            errors=merge_errors([response.error for response in answers.responses], result),
+            errors=result.errors,
             variant=extraction_variant(context, None, second, CHOICES)
             | {"prompt_set": f"{prompt_set.name} ({prompt_set.sha256[:8]})"},
             observations=observed,
@@ -103,5 +95,5 @@ class Abstention(Protocol[AbstentionPredictions]):
             usage=usage,
             cost=context.model.cost(usage),
             requests=len({*queries}) + result.requests,
-            truncated=truncated_responses(answers.responses, reader, result),
+            truncated=result.truncated,
         )

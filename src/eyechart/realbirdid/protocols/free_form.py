@@ -7,29 +7,21 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.evaluation.case_result import make_usage_record
-from eyechart.models.types import Usage
 from eyechart.protocol.ask import ask
 from eyechart.protocol.base import Example, Protocol, Rows, truncation_note
 from eyechart.protocol.context import Context
 from eyechart.protocol.options import MAX_TOKENS, PROMPT, OptionValues
 from eyechart.protocol.prompts import get_prompt
 from eyechart.protocol.sample_view import SampleView
-from eyechart.realbirdid.answers.bird_predictions import BIRD_COLUMNS, LABELS, BirdPredictions, answerability
+from eyechart.realbirdid.answers.bird_predictions import BIRD_COLUMNS, LABELS, ExtractedPredictions, answerability
 from eyechart.realbirdid.answers.bird_vocabulary import BirdVocabulary
 from eyechart.realbirdid.metrics.shares import harmonic_mean_estimate
 from eyechart.realbirdid.protocols.helpers.bird_options import EXTRACTION
 from eyechart.realbirdid.protocols.helpers.bird_requests import image_requests
-from eyechart.realbirdid.protocols.helpers.extraction import (
-    ExtractionResult,
-    complete_texts,
-    extract_choices,
-    extraction_variant,
-    truncated_responses,
-)
+from eyechart.realbirdid.protocols.helpers.extraction import extract_choices, extraction_variant
 from eyechart.realbirdid.protocols.helpers.name_scores import require_observations
 from eyechart.results.estimates import Estimate
-from eyechart.results.records import ANSWERABLE, UNANSWERABLE, OutcomeCounts, UsageRecord
+from eyechart.results.records import ANSWERABLE, UNANSWERABLE
 from eyechart.results.sample_table import SHARED_COLUMNS
 
 Bools = NDArray[np.bool_]
@@ -39,38 +31,16 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class FreeFormPredictions(BirdPredictions):
-    """The response about each image, and the index of its name in the vocabulary, -1 where it could not be parsed.
-
-    `truncated` are the images whose response reached the token limit before it answered.
-    """
+class FreeFormPredictions(ExtractedPredictions):
+    """The response about each image, and the index of its name among the choices of the vocabulary."""
 
     vocabulary: BirdVocabulary
-    completions: tuple[str, ...]
-    name_indices: Ints
-    usage: Usage
-    cost: float | None
-    requests: int
-    truncated: frozenset[int] = frozenset()
-    seed: int = 0
 
     @cached_property
     def taxa(self) -> Ints:
         """The indices of the named species and genus (n, 2), -1 where none was named."""
         table = np.array([*self.vocabulary.taxa, (-1, -1)], np.int64)
-        return table[self.name_indices]
-
-    @cached_property
-    def answered(self) -> Bools:
-        """Mask of images with a response, parsed or not (n,)."""
-        answered = np.ones(len(self.keys), np.bool_)
-        answered[list(self.errors)] = False
-        return answered
-
-    @cached_property
-    def parsed(self) -> Bools:
-        """Mask of images with a parsed response (n,)."""
-        return self.answered & (self.name_indices >= 0)
+        return table[self.choice_indices]
 
     @cached_property
     def abstained(self) -> Bools:
@@ -103,21 +73,7 @@ class FreeFormPredictions(BirdPredictions):
 
     def extracted_name(self, row: int) -> str:
         """Return the extracted name of a response, "" if it was not parsed."""
-        return self.vocabulary.choices[self.name_indices[row]] if self.parsed[row] else ""
-
-    def count_outcomes(self) -> OutcomeCounts:
-        """Count the responses by outcome."""
-        return OutcomeCounts(
-            correct=int(self.correct.sum()),
-            wrong=int((self.parsed & ~self.correct).sum()),
-            unparsed=int((self.answered & ~self.parsed).sum()) - (cut := len(self.truncated - {*self.errors})),
-            error=len(self.errors),
-            truncated=cut,
-        )
-
-    def usage_record(self) -> UsageRecord:
-        """Return the usage of requests and tokens, including extraction."""
-        return make_usage_record(self.requests, self.usage, self.cost)
+        return self.vocabulary.choices[self.choice_indices[row]] if self.parsed[row] else ""
 
     def notes(self) -> Iterator[str]:
         """Yield notes about unparsed and truncated responses, and about ambiguous common names."""
@@ -200,27 +156,18 @@ class FreeForm(Protocol[FreeFormPredictions]):
         question, second = context.select_prompt(get_prompt("species")), get_prompt("species_extraction")
         answers = ask(context, image_requests(context, ((row, question.text) for row in range(len(context.dataset)))))
         completions = [response.display_text for response in answers.responses]
-        extraction = extract_choices(context, complete_texts(answers.responses, names), second, names.choices, names)
+        extraction = extract_choices(context, answers.responses, second, names.choices, names)
         return FreeFormPredictions(
             dataset=context.dataset,
             seed=context.runner.seed,
-            errors=merge_errors([response.error for response in answers.responses], extraction),
+            errors=extraction.errors,
             variant=extraction_variant(context, question, second, names.choices),
             observations=observed,
             vocabulary=names,
             completions=tuple(completions),
-            name_indices=np.array(extraction.indices, np.int64).reshape(-1),
+            choice_indices=np.array(extraction.indices, np.int64).reshape(-1),
             usage=(usage := answers.usage + extraction.usage),
             cost=context.model.cost(usage),
             requests=len(completions) + extraction.requests,
-            truncated=truncated_responses(answers.responses, names, extraction),
+            truncated=extraction.truncated,
         )
-
-
-def merge_errors(request_errors: list[str], extraction: ExtractionResult) -> dict[int, str]:
-    """Return the error of each response: that of its request, else that of its extraction."""
-    return {
-        index: error
-        for index, message in enumerate(request_errors)
-        if (error := message or extraction.errors.get(index, ""))
-    }

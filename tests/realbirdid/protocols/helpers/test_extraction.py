@@ -9,6 +9,7 @@ import pytest
 from eyechart.errors import ModelError, VocabularyError
 from eyechart.inference.engines.local import CHUNK
 from eyechart.inference.requests.text_requests import choice_schema
+from eyechart.inference.store.responses import Response
 from eyechart.models.types import Answer
 from eyechart.protocol.prompts import Prompt
 from eyechart.realbirdid.protocols.helpers.extraction import (
@@ -35,7 +36,7 @@ class Plain:
 
 
 def extract(context: Any, texts: Sequence[str], choices: Sequence[str] = CHOICES) -> ExtractionResult:
-    return extract_choices(context, texts, ASKED, choices, Plain())
+    return extract_choices(context, [Response(text) for text in texts], ASKED, choices, Plain())
 
 
 def test_every_text_gets_its_choice(asked_birds: Any, chooser: Any) -> None:

@@ -3,7 +3,7 @@
 It is the second step of nlg2choice (arXiv 2603.27033, section 5): a text, a question about it, constrained decoding.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Protocol
@@ -38,7 +38,11 @@ class _ChoiceParser(Protocol):
 
 @dataclass(frozen=True)
 class ExtractionResult:
-    """The choice index of each text (n), `UNPARSED` if none, and errors and truncated responses by text index."""
+    """The choice index of each response (n), `UNPARSED` if none, and errors and truncated responses by their index.
+
+    An error is that of the request, else that of its extraction; a response is truncated if it, or its extraction,
+    reached the token limit before it answered.
+    """
 
     indices: Sequence[int]
     errors: Mapping[int, str]
@@ -49,22 +53,30 @@ class ExtractionResult:
 
 def extract_choices(
     context: Context,
-    texts: Sequence[str],
+    answers: Sequence[Response],
     template: Prompt,
     choices: Sequence[str],
     reader: _ChoiceParser,
     **slots: str,
 ) -> ExtractionResult:
-    """Return the choice of each text; equal texts share one request, and texts that are a choice need none.
+    """Return the choice of each answer; equal texts share one request, and texts that are a choice need none.
 
-    Thinking is removed; an empty text, and one that says that there is no image, have no choice. `slots` are the slots
-    of the prompt other than `said`.
+    Thinking is removed; an empty text, and one that says that there is no image, have no choice. Of a truncated answer
+    a first line that is a choice is read. `slots` are the slots of the prompt other than `said`.
     """
+    texts = [answer.text if answer.finished else _complete_line(answer.text, reader) for answer in answers]
     stripped = ["" if says_no_image(text) else remove_thinking(text).strip() for text in texts]
+    failed = {index: answer.error for index, answer in enumerate(answers) if answer.error}
+    cut = {
+        index
+        for index, (answer, text) in enumerate(zip(answers, texts, strict=True))
+        if not (answer.finished or answer.error or text)
+    }
     known = [*dict.fromkeys(filter(None, stripped))]
     if _uses_text_matching(context):
         choice_by_text = {text: reader.parse(text) for text in known}
-        return ExtractionResult([choice_by_text.get(text, UNPARSED) for text in stripped], {})
+        indices = [choice_by_text.get(text, UNPARSED) for text in stripped]
+        return ExtractionResult(indices, failed, truncated=frozenset(cut))
     choice_by_text = {text: reader.parse_exact(text) for text in known}
     open_ = [text for text in known if choice_by_text[text] == UNPARSED]
     responses, usage = request_choices(context, [template.fill(said=text, **slots) for text in open_], choices)
@@ -73,47 +85,21 @@ def extract_choices(
         text: UNPARSED if response.error else _parse_response(response, choices)
         for text, response in response_by_text.items()
     }
-    cut = {
-        text
-        for text, response in response_by_text.items()
-        if not response.finished and not response.error and choice_by_text[text] == UNPARSED
+    indices = [choice_by_text.get(text, UNPARSED) for text in stripped]
+    second = {index: response_by_text[text] for index, text in enumerate(stripped) if text in response_by_text}
+    failed = {index: response.error for index, response in second.items() if response.error} | failed
+    cut |= {
+        index
+        for index, response in second.items()
+        if not (response.finished or response.error) and indices[index] == UNPARSED
     }
-    errors = {
-        index: response_by_text[text].error
-        for index, text in enumerate(stripped)
-        if text in response_by_text and response_by_text[text].error
-    }
-    return ExtractionResult(
-        [choice_by_text.get(text, UNPARSED) for text in stripped], errors, usage, len(open_), _indices_of(stripped, cut)
-    )
-
-
-def _indices_of(texts: Sequence[str], subset: Collection[str]) -> frozenset[int]:
-    """Return the indices of the texts that are in the subset."""
-    return frozenset(index for index, text in enumerate(texts) if text in subset)
-
-
-def complete_texts(responses: Sequence[Response], reader: _ChoiceParser) -> list[str]:
-    """Return the text of each response; of a truncated one only a first line that is a choice, else ""."""
-    return [response.text if response.finished else _complete_line(response.text, reader) for response in responses]
+    return ExtractionResult(indices, dict(sorted(failed.items())), usage, len(open_), frozenset(cut))
 
 
 def _complete_line(text: str, reader: _ChoiceParser) -> str:
     """Return the first line of a truncated response if it is only a choice, else ""."""
     line = read_complete_name(text)
     return line if line and reader.parse_exact(line) != UNPARSED else ""
-
-
-def truncated_responses(
-    responses: Sequence[Response], reader: _ChoiceParser, extraction: ExtractionResult
-) -> frozenset[int]:
-    """Return the indices of responses that, or whose extraction, reached the token limit before they answered."""
-    cut = [
-        index
-        for index, response in enumerate(responses)
-        if not response.finished and not response.error and not _complete_line(response.text, reader)
-    ]
-    return extraction.truncated | {*cut}
 
 
 def _uses_text_matching(context: Context) -> bool:
