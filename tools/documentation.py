@@ -23,8 +23,8 @@ from eyechart.evaluation.presets import preset_names, read_preset
 from eyechart.gate.verdicts.decide import ALPHA
 from eyechart.models.chat.conversation import FORMS
 from eyechart.models.options import rows_of
-from eyechart.models.packaged import PACKAGED_MODELS
 from eyechart.models.registry import backends
+from eyechart.models.spec import PACKAGED_MODELS
 from eyechart.protocol.prompts import get_prompt
 from eyechart.protocol.registry import get_protocol, list_protocols
 from eyechart.results.glossary import INTERVALS, glossary

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
 
-from eyechart.models.runtime.torch_runtime import keep_freed_memory
+from eyechart.models.runtime.device import keep_freed_memory
 from eyechart.models.runtime.torchvision_repair import repair
 from eyechart.toybox.art.styles import TRAINING
 from toybox.muon import Muon

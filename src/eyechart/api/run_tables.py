@@ -11,7 +11,7 @@ import pandas as pd
 from msgspec.structs import asdict
 
 from eyechart.errors import ReportError, SpecError
-from eyechart.files.folders import STORE, report_folder, run_folder
+from eyechart.files.folders import STORE
 from eyechart.gate.policy.tiers import NO_POLICY, read_policy
 from eyechart.gate.slices.slice_tests import decide_slices
 from eyechart.gate.verdicts.decide import ALPHA, DEFAULT_RULE, REGRESSION, Rule, parse_gates
@@ -33,6 +33,7 @@ from eyechart.reports.tables.registry import tables
 from eyechart.reports.tables.render import RENDERERS, Table
 from eyechart.results.frames import metrics_frame, samples_frame
 from eyechart.results.records import Record
+from eyechart.results.run_folder import report_folder, run_folder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,7 +8,7 @@ import click
 from click.core import ParameterSource
 
 from eyechart.commands.parameters import PATH, recorded_data_option, runs_argument, seed_option, store_option
-from eyechart.files.folders import report_folder
+from eyechart.results.run_folder import report_folder
 
 _DISPUTED_ONLY = ("model", "protocol", "second", "second_protocol", "category", "limit")
 _SAMPLE_ONLY = ("sample", "draw", "sequential", "split")

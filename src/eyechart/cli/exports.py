@@ -15,7 +15,7 @@ from eyechart.commands.parameters import (
     runs_argument,
     store_option,
 )
-from eyechart.files.folders import report_folder
+from eyechart.results.run_folder import report_folder
 
 out_option = click.option(
     "--out", metavar="DIR", type=PATH, help="Folder to write to. [default: reports/export in the last RUN]"

@@ -28,8 +28,8 @@ def ls(ctx: click.Context) -> None:
 def models(names: Sequence[str], options: bool) -> None:
     """List model backends: capabilities, installation, and with --options their options."""
     from eyechart.models.options import rows_of
-    from eyechart.models.packaged import PACKAGED_MODELS
     from eyechart.models.registry import Backend, backends
+    from eyechart.models.spec import PACKAGED_MODELS
     from eyechart.models.types import Model
 
     def facts(name: str, backend: Backend) -> Iterator[str]:

@@ -20,7 +20,7 @@ from eyechart.commands.parameters import (
     runs_argument,
     store_option,
 )
-from eyechart.files.folders import report_folder
+from eyechart.results.run_folder import report_folder
 
 if TYPE_CHECKING:
     from eyechart.reports.tables.render import Table

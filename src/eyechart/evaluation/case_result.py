@@ -18,11 +18,10 @@ from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import ReportError
 from eyechart.evaluation.settings import Case, Settings
 from eyechart.files.atomic import read_checked, write_atomic, write_checked, write_lines
-from eyechart.files.folders import evidence_folder
 from eyechart.files.text_files import csv_lines
 from eyechart.files.urls import is_folder
 from eyechart.inference.store.responses import AnswerCounts
-from eyechart.models.runtime.torch_runtime import device_name, keep_freed_memory
+from eyechart.models.runtime.device import device_name, keep_freed_memory
 from eyechart.models.types import Identity, Usage
 from eyechart.protocol.base import Floats, Ints, Metric, P, Protocol, Rows
 from eyechart.protocol.options import flag
@@ -42,6 +41,7 @@ from eyechart.results.records import (
     UsageRecord,
     encode,
 )
+from eyechart.results.run_folder import evidence_folder
 from eyechart.results.sample_table import check_rows
 from eyechart.results.shared_samples import write_samples
 from eyechart.results.slices import own_variables, slice_estimates, slice_variables, write_slices

@@ -17,8 +17,7 @@ from eyechart.evaluation.case_result import CaseResult, StoredResults, results_p
 from eyechart.evaluation.settings import Case, Settings
 from eyechart.gate.sequential.stop_early import SequentialTest, block_sizes
 from eyechart.inference.store.responses import AnswerCounts
-from eyechart.models.description.identity import describe_identity
-from eyechart.models.own_class_identity import describe_late_files
+from eyechart.models.description.identity import describe_identity, describe_late_files
 from eyechart.models.runtime.phases import phase
 from eyechart.protocol.base import Metric, P, Protocol
 from eyechart.protocol.context import Context

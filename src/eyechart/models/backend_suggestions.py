@@ -7,9 +7,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from eyechart.messages.suggestions import did_you_mean
-from eyechart.models import packaged
 from eyechart.models.runtime.torchvision_repair import repair
-from eyechart.models.spec import ModelSpec
+from eyechart.models.spec import PACKAGED_MODELS, ModelSpec
 
 DINO_TXT = (
     "dino.txt, the text tower of DINOv2 and DINOv3, is in none of open_clip, transformers and timm, but only in the "
@@ -47,7 +46,7 @@ def _folded(name: str) -> str:
 
 
 def _shipped() -> Iterator[tuple[str, str]]:
-    return ((backend, name) for backend, names in packaged.PACKAGED_MODELS.items() for name in names)
+    return ((backend, name) for backend, names in PACKAGED_MODELS.items() for name in names)
 
 
 def _open_clip() -> list[str]:

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 import msgspec
 
 from eyechart.errors import ModelError
-from eyechart.messages.plurals import count_of
 from eyechart.models.opened_files import is_installed, is_user_file
 from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Model
@@ -72,19 +71,6 @@ def check_unchanged(target: str, model_class: Any) -> None:
             f"'{target}': {changed} was changed after this process imported the module, so that the model in memory "
             "is the older one. Start Python again, or restart the kernel of the notebook."
         )
-
-
-def describe_late_files(model: Model) -> str:
-    """Return a sentence about the files that a model read only while it answered, "" if there are none."""
-    files = sorted(name for name in model.late_files if Path(name).is_file())
-    if not files:
-        return ""
-    first, *others = files
-    more = f" and {count_of(len(others), 'other file')}" if others else ""
-    return (
-        f"the class opened {first}{more} only while it answered. Stored answers are used again even if this changes. "
-        "Give the path as an option, open the file in the constructor, or put its sha256 into `identity`."
-    )
 
 
 def _imported_files(model_class: Any) -> Mapping[Path, str]:

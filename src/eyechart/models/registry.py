@@ -197,6 +197,7 @@ def find_backend(spec: ModelSpec) -> Backend:
     return backend
 
 
+@cache
 def _check_no_secret(spec: ModelSpec) -> None:
     """Raise SpecError for a key or a password in a specification, which is not repeated: records have all options."""
     for name, value in (*(("", argument) for argument in spec.arguments), *spec.options.items()):

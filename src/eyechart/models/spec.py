@@ -11,15 +11,23 @@ ModelSpec(backend='open_clip', arguments=('ViT-B-32',), options={'pretrained': '
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from unicodedata import normalize
 
 from eyechart.errors import SpecError
 from eyechart.messages.suggestions import did_you_mean
+from eyechart.samples.files import packaged
 
 WHOLE = re.compile(r"(?P<head>[^\[\],=]+?)\s*(?:\[(?P<body>.*)\])?", re.DOTALL)
 NAMED = re.compile(r"(?P<alias>[^\[=]*)=(?P<spec>.*)", re.DOTALL)
 ALIAS = re.compile(r"[^\W_][\w.-]*")
 FILE = re.compile(r"(?P<folder>.*)/(?P<module>[^/:]+?)(?:\.py)?:(?P<name>[^\W\d]\w*)")
+WEIGHT_SUFFIXES = (".safetensors", ".pt", ".pth", ".bin", ".ckpt", ".tar", ".npz")
+PACKAGED_MODELS: Mapping[str, tuple[str, ...]] = {
+    "open_clip": ("toybox-clip", "toybox-clip-b"),
+    "hf": ("toybox-mllm",),
+    "vllm": ("toybox-mllm",),
+}
 OPTION = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*)\s*=\s*(?P<value>.*)", re.DOTALL)
 
 
@@ -146,3 +154,18 @@ def _canonical_spec(head: str, arguments: list[str], options: dict[str, str]) ->
     if "/" in head:
         return ModelSpec("hf", (head, *arguments), options)
     return ModelSpec(head, tuple(arguments), options)
+
+
+def is_path(text: str) -> bool:
+    """Return whether a text is a path, by its spelling alone, so that a folder named `openai` changes nothing."""
+    return "/" in text or text.startswith("~") or text.endswith(WEIGHT_SUFFIXES)
+
+
+def packaged_folder(spec: ModelSpec) -> Path | None:
+    """Return the folder of the packaged model that a specification names, if it names one.
+
+    >>> packaged_folder(parse_spec("vllm[toybox-mllm]")).name, packaged_folder(parse_spec("vllm[./toybox-mllm]"))
+    ('toybox-mllm', None)
+    """
+    name = "".join(spec.arguments)
+    return packaged(name) if name in PACKAGED_MODELS.get(spec.backend, ()) else None

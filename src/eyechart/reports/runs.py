@@ -13,7 +13,6 @@ import msgspec
 from eyechart.data.dataset.dataset import original_name
 from eyechart.data.dataset.limits import describe_limit
 from eyechart.errors import ReportError, SpecError
-from eyechart.files.folders import run_folder
 from eyechart.gate.baselines.stored_cases import case_evidence
 from eyechart.messages.suggestions import did_you_mean
 from eyechart.models.spec import parse_spec
@@ -25,6 +24,7 @@ from eyechart.results.frames import read_samples
 from eyechart.results.metric_definitions import define, main_metrics
 from eyechart.results.records import EMPTY, WHOLE, Metric, Record, Run, empty_label_rules, read_run
 from eyechart.results.run_files import read_verified
+from eyechart.results.run_folder import run_folder
 from eyechart.results.run_names import run_names
 
 if TYPE_CHECKING:

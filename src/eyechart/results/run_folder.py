@@ -92,3 +92,22 @@ def read_git_commit(folder: Path) -> str:
         return done.stdout.decode("utf-8", "replace").strip()
     except (OSError, subprocess.SubprocessError):
         return ""
+
+
+def run_folder(run: Path) -> Path:
+    """Return the folder of a run, which may be given by its records.json.
+
+    >>> run_folder(Path("runs/1/records.json")) == run_folder(Path("runs/1")) == Path("runs/1")
+    True
+    """
+    return run.parent if run.suffix == ".json" else run
+
+
+def evidence_folder(run: Path) -> Path:
+    """Return the folder of a run that has the evidence of its cases, and the files that they share."""
+    return run_folder(run) / "evidence"
+
+
+def report_folder(run: Path) -> Path:
+    """Return the folder that tables, figures and the page of a run are written to by default."""
+    return run_folder(run) / "reports"

@@ -15,10 +15,9 @@ from eyechart.errors import ModelError
 from eyechart.models.description import description_cache
 from eyechart.models.description.description_cache import DescriptionCache, _find_facts, _model_files
 from eyechart.models.description.identity import describe
-from eyechart.models.packaged import packaged_folder
 from eyechart.models.pool import ModelPool
 from eyechart.models.registry import create_model
-from eyechart.models.spec import ModelSpec, parse_spec
+from eyechart.models.spec import ModelSpec, packaged_folder, parse_spec
 from eyechart.models.types import Encoder, Model, Neighbours, Probe
 
 OLD = 1_600_000_000

@@ -50,7 +50,7 @@ import sys
 
 import numpy as np
 
-from eyechart.models.runtime.torch_runtime import keep_freed_memory
+from eyechart.models.runtime.device import keep_freed_memory
 
 if sys.argv[1] == "kept":
     keep_freed_memory()

@@ -10,7 +10,6 @@ import pandas as pd
 
 from eyechart.classification.tables.class_pages import PAPER, symbol_of
 from eyechart.errors import ReportError
-from eyechart.files.folders import report_folder
 from eyechart.reports.annotation.answer_files import (
     LABELS,
     MODEL,
@@ -28,6 +27,7 @@ from eyechart.reports.tables.definition import TableDefinition
 from eyechart.reports.tables.render import format_cell
 from eyechart.reports.tables.selection import Page
 from eyechart.results.frames import with_wilson
+from eyechart.results.run_folder import report_folder
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

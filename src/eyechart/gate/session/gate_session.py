@@ -7,7 +7,7 @@ from math import isnan
 from pathlib import Path
 
 from eyechart.errors import EyechartError
-from eyechart.files.folders import STORE, evidence_folder
+from eyechart.files.folders import STORE
 from eyechart.gate.baselines.baseline_files import FOLDER, BaselineIndex, case_key, read_drifts, write_baselines
 from eyechart.gate.comparison.compare_metrics import lacking_metrics
 from eyechart.gate.policy.floors import describe_missed_floor, find_missed_floors, parse_floor, suggest_names
@@ -61,6 +61,7 @@ from eyechart.gate.verdicts.verdict_messages import (
 )
 from eyechart.results.evidence import Evidence, read_evidence
 from eyechart.results.records import Record
+from eyechart.results.run_folder import evidence_folder
 from eyechart.results.shared_samples import with_samples
 
 

@@ -12,11 +12,10 @@ from typing import Any
 
 from eyechart.errors import ModelError, SpecError
 from eyechart.messages.suggestions import did_you_mean
-from eyechart.models import packaged
 from eyechart.models.chat.template import ChatSettings, ChatTemplate
 from eyechart.models.choices.trie import Trie, truncate_to_unique
 from eyechart.models.runtime import torch_runtime
-from eyechart.models.spec import ModelSpec
+from eyechart.models.spec import ModelSpec, packaged_folder
 from eyechart.models.types import Answer, Generator, Identity, Request, Until, Usage
 from eyechart.models.weights import hub_files, weight_source
 from eyechart.parsers.thinking import OPENING, TAGS, is_tag
@@ -38,7 +37,7 @@ def find_checkpoint(spec: ModelSpec, *, offline: bool, code: bool = False) -> we
 
     With `code`, the Python files of the model are fetched, too.
     """
-    path = packaged.packaged_folder(spec)
+    path = packaged_folder(spec)
     return (
         weight_source.WeightSource(path)
         if path

@@ -24,12 +24,10 @@ import msgspec
 from eyechart.errors import EyechartError, ModelError
 from eyechart.files.atomic import write_atomic
 from eyechart.models.description.identity import DescribedModel, ModelDescription, describe, model_of, read_file
-from eyechart.models.packaged import packaged_folder
 from eyechart.models.registry import backends
-from eyechart.models.spec import ModelSpec, parse_spec
+from eyechart.models.spec import ModelSpec, is_path, packaged_folder, parse_spec
 from eyechart.models.types import Model
 from eyechart.models.weights.digests import FRESH, FileState, file_state
-from eyechart.models.weights.weight_source import is_path
 
 FORMAT = 1
 MAX_FILES = 1000  # of a model; the states of more take longer to read than the model to make

@@ -14,6 +14,7 @@ import msgspec
 
 from eyechart.errors import ModelError
 from eyechart.files.atomic import write_atomic
+from eyechart.messages.plurals import count_of
 from eyechart.models.registry import INTERFACES
 from eyechart.models.spec import ModelSpec, parse_spec
 from eyechart.models.types import (
@@ -264,3 +265,16 @@ def describe_identity(identity: Identity) -> str:
     """Return what may distinguish models of one specification."""
     libraries = ", ".join(f"{name} {version}" for name, version in identity.in_key.libraries.items())
     return f"{identity.dtype}, weights {identity.weights_sha256[:8]} and {libraries}"
+
+
+def describe_late_files(model: Model) -> str:
+    """Return a sentence about the files that a model read only while it answered, "" if there are none."""
+    files = sorted(name for name in model.late_files if Path(name).is_file())
+    if not files:
+        return ""
+    first, *others = files
+    more = f" and {count_of(len(others), 'other file')}" if others else ""
+    return (
+        f"the class opened {first}{more} only while it answered. Stored answers are used again even if this changes. "
+        "Give the path as an option, open the file in the constructor, or put its sha256 into `identity`."
+    )

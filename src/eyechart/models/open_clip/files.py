@@ -10,10 +10,9 @@ from typing import Any
 
 from eyechart.errors import ModelError, SpecError
 from eyechart.messages.suggestions import did_you_mean
-from eyechart.models import packaged as shipped
 from eyechart.models.backend_suggestions import near_or_absent
 from eyechart.models.runtime.torchvision_repair import repair
-from eyechart.models.spec import ModelSpec
+from eyechart.models.spec import PACKAGED_MODELS, ModelSpec, is_path, packaged_folder
 from eyechart.models.weights import hub_files, weight_source
 
 FROM_TAG = ("mean", "std", "interpolation", "resize_mode")
@@ -57,16 +56,12 @@ def find_checkpoint(spec: ModelSpec, *, offline: bool) -> Checkpoint:
     if schema == "hf-hub":
         return replace(_from_folder(_hub_checkpoint(name, offline)), repo=name)
     name, pretrained = parse_architecture(spec)
-    return (
-        _from_file(name, pretrained)
-        if weight_source.is_path(pretrained)
-        else _from_tag(spec, name, pretrained, offline)
-    )
+    return _from_file(name, pretrained) if is_path(pretrained) else _from_tag(spec, name, pretrained, offline)
 
 
 def packaged_checkpoint(spec: ModelSpec) -> Path | None:
     """Return the folder of a packaged model, which is given by its name alone."""
-    return shipped.packaged_folder(spec) if "pretrained" not in spec.options else None
+    return packaged_folder(spec) if "pretrained" not in spec.options else None
 
 
 def parse_architecture(spec: ModelSpec) -> tuple[str, str]:
@@ -79,7 +74,7 @@ def parse_architecture(spec: ModelSpec) -> tuple[str, str]:
         head, _, pretrained = name_in_spec.rpartition("/")
         name = head.replace("/", "-")
     if name not in known:
-        near = did_you_mean(name_in_spec, [*known, *shipped.PACKAGED_MODELS["open_clip"]])
+        near = did_you_mean(name_in_spec, [*known, *PACKAGED_MODELS["open_clip"]])
         near = near_or_absent(name_in_spec, near)
         raise SpecError(f"'{spec}' names '{name_in_spec}', which open_clip does not have{near}")
     if not pretrained:
@@ -126,7 +121,7 @@ def gelu_note(spec: ModelSpec) -> str:
         return ""  # a model in memory has its GELU already
     name, pretrained = parse_architecture(spec)
     quick = f"{name}-quickgelu"
-    if not weight_source.is_path(pretrained) or get_model_config(name).get("quick_gelu") or quick not in list_models():
+    if not is_path(pretrained) or get_model_config(name).get("quick_gelu") or quick not in list_models():
         return ""
     return (
         f"{Path(pretrained).name} is read with GELU, as {name} has it, since a file does not say. For weights that "

@@ -1,8 +1,10 @@
-"""The device that a worker computes on, and its part of the processor's threads."""
+"""The device that a worker computes on, its name, and the process's part of memory and of the processor's threads."""
 
 import math
 import os
+import platform
 import sys
+from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,6 +13,7 @@ from pathlib import Path
 # that takes a processor they take the time of those that they wait for.
 SLEEPING = {"OMP_WAIT_POLICY": "PASSIVE", "OPENBLAS_THREAD_TIMEOUT": "4"}
 GROUP = Path("/sys/fs/cgroup")
+ALLOCATION = {-1: 2**29, -3: 2**29}  # glibc's M_TRIM_THRESHOLD and M_MMAP_THRESHOLD, in bytes
 DRIVERS = ("/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg", "/dev/kfd")  # one of them is there if torch finds a GPU
 
 
@@ -72,3 +75,55 @@ def keep_threads_to_quota() -> None:
 def divide_threads(processes: int) -> int:
     """Return the number of threads of each of some processes that compute at the same time."""
     return max(1, count_processors() // processes)
+
+
+@cache
+def keep_freed_memory() -> None:
+    """Let the C library keep freed memory of this process for the next batch, instead of returning it to the system.
+
+    A network frees and allocates large arrays at each layer, and so do the resamples of metrics. If the system takes
+    them back, it clears each page again.
+    """
+    if sys.platform != "linux" or any(name.startswith(("MALLOC_", "GLIBC_TUNABLES")) for name in os.environ):
+        return
+    with suppress(OSError, AttributeError):  # another C library than glibc
+        import ctypes  # here, since every session of pytest imports this module
+
+        library = ctypes.CDLL(None)
+        for option, value in ALLOCATION.items():
+            library.mallopt(option, value)
+
+
+@cache
+def device_name(device: str) -> str:
+    """Return the name of the GPU or CPU that a device such as cuda:1 is, "" if it is unknown.
+
+    The driver is not initialised for it, since processes could not be forked afterwards; without it the names are those
+    of all GPUs of the machine.
+
+    >>> device_name("")
+    ''
+    """
+    if device == "cpu":
+        names = _field_values("model name", Path("/proc/cpuinfo")) or [platform.processor()]
+    elif device.startswith("cuda") and "torch" in sys.modules and sys.modules["torch"].cuda.is_initialized():
+        names = [sys.modules["torch"].cuda.get_device_name(device)]
+    elif device.startswith("cuda"):
+        names = [
+            name
+            for path in Path("/proc/driver/nvidia/gpus").glob("*/information")
+            for name in _field_values("Model", path)
+        ]
+    else:
+        names = []
+    return ", ".join(dict.fromkeys(names))
+
+
+def _field_values(name: str, path: Path) -> list[str]:
+    """Return the values of a field in a file of Linux with lines NAME: VALUE, none if it cannot be read."""
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+    cells = (line.partition(":") for line in lines)
+    return [value.strip() for field, _, value in cells if field.strip() == name and value.strip()]

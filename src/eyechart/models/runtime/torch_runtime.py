@@ -1,26 +1,21 @@
 """Device and precision of backends on torch."""
 
-import ctypes
 import gc
-import os
-import platform
 import sys
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eyechart.models.runtime.device import keep_freed_memory
 from eyechart.models.types import Floats
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     import torch
-
-ALLOCATION = {-1: 2**29, -3: 2**29}  # glibc's M_TRIM_THRESHOLD and M_MMAP_THRESHOLD, in bytes
 
 
 def native_dtype(device: str) -> str:
@@ -47,21 +42,6 @@ def inference_mode(device: str, dtype: str) -> "Iterator[None]":
         if dtype != "float32":
             stack.enter_context(_autocast(device, dtype))
         yield
-
-
-@cache
-def keep_freed_memory() -> None:
-    """Let the C library keep freed memory of this process for the next batch, instead of returning it to the system.
-
-    A network frees and allocates large arrays at each layer, and so do the resamples of metrics. If the system takes
-    them back, it clears each page again.
-    """
-    if sys.platform != "linux" or any(name.startswith(("MALLOC_", "GLIBC_TUNABLES")) for name in os.environ):
-        return
-    with suppress(OSError, AttributeError):  # another C library than glibc
-        library = ctypes.CDLL(None)
-        for option, value in ALLOCATION.items():
-            library.mallopt(option, value)
 
 
 @contextmanager
@@ -140,38 +120,3 @@ def _version(package: str) -> str:
         return version(package)
     except PackageNotFoundError:
         return ""
-
-
-@cache
-def device_name(device: str) -> str:
-    """Return the name of the GPU or CPU that a device such as cuda:1 is, "" if it is unknown.
-
-    The driver is not initialised for it, since processes could not be forked afterwards; without it the names are those
-    of all GPUs of the machine.
-
-    >>> device_name("")
-    ''
-    """
-    if device == "cpu":
-        names = _field_values("model name", Path("/proc/cpuinfo")) or [platform.processor()]
-    elif device.startswith("cuda") and "torch" in sys.modules and sys.modules["torch"].cuda.is_initialized():
-        names = [sys.modules["torch"].cuda.get_device_name(device)]
-    elif device.startswith("cuda"):
-        names = [
-            name
-            for path in Path("/proc/driver/nvidia/gpus").glob("*/information")
-            for name in _field_values("Model", path)
-        ]
-    else:
-        names = []
-    return ", ".join(dict.fromkeys(names))
-
-
-def _field_values(name: str, path: Path) -> list[str]:
-    """Return the values of a field in a file of Linux with lines NAME: VALUE, none if it cannot be read."""
-    try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return []
-    cells = (line.partition(":") for line in lines)
-    return [value.strip() for field, _, value in cells if field.strip() == name and value.strip()]

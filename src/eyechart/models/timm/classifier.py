@@ -19,7 +19,7 @@ from eyechart.models.runtime import torch_runtime
 from eyechart.models.runtime.phases import phase
 from eyechart.models.runtime.pixels import PixelTransform
 from eyechart.models.runtime.torchvision_repair import repair
-from eyechart.models.spec import ModelSpec
+from eyechart.models.spec import ModelSpec, is_path
 from eyechart.models.types import Classifier, Floats, Head, Identity, ImageEncoder
 from eyechart.models.weights import weight_source
 
@@ -88,7 +88,7 @@ class TimmClassifier(Classifier, ImageEncoder):
         pretrained = self.spec.options.get("pretrained", "")
         if self._is_packaged:
             return _packaged()
-        if weight_source.is_path(pretrained):
+        if is_path(pretrained):
             return weight_source.find_local(pretrained)
         repo = self.configuration.get("hf_hub_id")
         if not repo:
@@ -110,9 +110,7 @@ class TimmClassifier(Classifier, ImageEncoder):
     @cached_property
     def head(self) -> Head | None:
         """The outputs as timm lists them, without loading weights; a weights file may have other classes."""
-        listed = not (
-            weight_source.is_path(self.spec.options.get("pretrained", "")) or "num_classes" in self.spec.options
-        )
+        listed = not (is_path(self.spec.options.get("pretrained", "")) or "num_classes" in self.spec.options)
         outputs = int(self.configuration.get("num_classes") or 0)
         if (declared := self.options.num_classes) is not None:
             outputs = declared
@@ -186,7 +184,7 @@ def _known(spec: ModelSpec) -> str:
 
     name = spec.arguments[0] if spec.arguments else PACKAGED
     tag = spec.options.get("pretrained", "")
-    full = name if not tag or tag == "hub" or weight_source.is_path(tag) else f"{name.partition('.')[0]}.{tag}"
+    full = name if not tag or tag == "hub" or is_path(tag) else f"{name.partition('.')[0]}.{tag}"
     if not timm.is_model(full.partition(".")[0]):
         near = did_you_mean(name, timm.list_models())
         raise SpecError(f"'{spec}' names '{name}', which timm {timm.__version__} does not have{near}")

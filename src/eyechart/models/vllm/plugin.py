@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 from unittest.mock import patch
 
-from eyechart.models.runtime.torch_runtime import keep_freed_memory
+from eyechart.models.runtime.device import keep_freed_memory
 from eyechart.models.runtime.torchvision_repair import repair
 
 COMPILED = (  # functions of a line or two, for which vLLM calls a C++ compiler

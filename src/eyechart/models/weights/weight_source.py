@@ -14,7 +14,6 @@ from eyechart.models.weights.digests import file_sha256
 if TYPE_CHECKING:
     from torch import Tensor
 
-SUFFIXES = (".safetensors", ".pt", ".pth", ".bin", ".ckpt", ".tar", ".npz")
 _MAX_LISTED = 3  # keys of each kind in an error sentence
 _LOADING = re.compile(r"(Missing key|Unexpected key|size mismatch for )(.*)")
 
@@ -40,11 +39,6 @@ def _file_digest(path: Path) -> str:
         return file_sha256(path)
     except OSError as error:
         raise ModelError(f"The weights file {path} cannot be read: {error.strerror}. Check the path.") from error
-
-
-def is_path(text: str) -> bool:
-    """Return whether a text is a path, by its spelling alone, so that a folder named `openai` changes nothing."""
-    return "/" in text or text.startswith("~") or text.endswith(SUFFIXES)
 
 
 def find_local(text: str) -> WeightSource:

@@ -9,7 +9,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from eyechart.errors import ReportError
-from eyechart.files.folders import report_folder
 from eyechart.messages.plurals import count_of
 from eyechart.messages.suggestions import did_you_mean
 from eyechart.reports.annotation.answer_files import AnswerFile, SampleDraw, SampleKey, read_answers
@@ -18,6 +17,7 @@ from eyechart.reports.runs import ComparableCases, Runs
 from eyechart.reports.tables.definition import TableDefinition
 from eyechart.reports.tables.one_option import interval_ends
 from eyechart.reports.tables.selection import Page, create_page, with_suffixes
+from eyechart.results.run_folder import report_folder
 from eyechart.statistics.array_types import Bools, Ints
 from eyechart.statistics.mean_sequence import mean_sequence
 from eyechart.statistics.reannotation import reannotated_difference, reannotated_mean

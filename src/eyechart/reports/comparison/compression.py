@@ -9,7 +9,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from eyechart.errors import ReportError
-from eyechart.files.folders import evidence_folder
 from eyechart.gate.session.compare_cases import CasePair, SessionComparison, compare_cases
 from eyechart.gate.slices.slice_messages import describe_slice
 from eyechart.gate.verdicts.decide import IMPROVEMENT, REGRESSION, Rule, Verdict
@@ -19,6 +18,7 @@ from eyechart.messages.plurals import count_of
 from eyechart.reports.comparison.run_comparison import case_without_model
 from eyechart.reports.runs import CaseRun
 from eyechart.results.evidence import Evidence, Floats
+from eyechart.results.run_folder import evidence_folder
 from eyechart.statistics.logit_changes import LogitChange, logit_change
 from eyechart.statistics.noise_floor import FlipRate, NoiseFloor, flip_rate, noise_floor
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TypeVar
 
 from eyechart.errors import NotComparableError, ReportError, SpecError
-from eyechart.files.folders import evidence_folder
 from eyechart.gate.baselines.stored_cases import Cases, is_run, read_cases, read_drifts_of, source_names
 from eyechart.gate.policy.floors import describe_missed_floor, find_missed_floors, parse_floor, suggest_names
 from eyechart.gate.session.compare_cases import CasePair, Drifts, Key, compare_cases
@@ -29,6 +28,7 @@ from eyechart.reports.runs import model_name
 from eyechart.reports.tables.render import Cell, Row, Table
 from eyechart.results.evidence import Evidence
 from eyechart.results.records import Record, read_run
+from eyechart.results.run_folder import evidence_folder
 
 T = TypeVar("T")
 COUNTS = ("Before n", "After n")

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from eyechart.files.folders import evidence_folder
 from eyechart.gate.baselines.stored_cases import read_drifts_of
 from eyechart.gate.comparison.compare_metrics import MetricComparison
 from eyechart.gate.session.compare_cases import CasePair, Key, compare_cases
@@ -33,6 +32,7 @@ from eyechart.reports.tables.render import one_line
 from eyechart.results.evidence import Evidence, MetricEvidence
 from eyechart.results.metric_definitions import define
 from eyechart.results.records import LABELLED, WHOLE
+from eyechart.results.run_folder import evidence_folder
 
 # By the id of a case: its sample group, its position there, its samples.
 SamplePositions = Mapping[int, tuple[str, int, CaseSamples]]

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.data.dataset.dataset import SliceVariable
-from eyechart.files.folders import evidence_folder, run_folder
 from eyechart.gate.baselines.stored_cases import is_run, read_case_evidence, read_cases
 from eyechart.gate.comparison.compare_metrics import MetricComparison
 from eyechart.reports.page.columns import Column
@@ -17,6 +16,7 @@ from eyechart.reports.runs import CaseRun, Runs, load
 from eyechart.results.evidence import Evidence, Floats, MetricEvidence
 from eyechart.results.headlines import ANSWERED
 from eyechart.results.records import WHOLE
+from eyechart.results.run_folder import evidence_folder, run_folder
 from eyechart.results.slices import read_slices
 
 PreviousCase = CaseRun | Evidence
