@@ -27,7 +27,7 @@ from eyechart.models.hf.generator import MAX_LOGITS, HfGenerator
 from eyechart.models.spec import parse_spec
 from eyechart.models.types import Floats, Request
 
-from .big_model import big_qwen3_vl
+from .big_model import save_big_model
 from .paired import Work, ratio
 
 NAMES = load_class_names("kisel").names
@@ -248,7 +248,7 @@ def facts(pairs: int) -> Iterator[str]:
     """All of it for the packaged model and for a large one."""
     yield from Bench("toybox-mllm", "toybox-mllm").facts(pairs)
     with tempfile.TemporaryDirectory() as folder:
-        yield from Bench("Qwen3-VL", str(big_qwen3_vl(Path(folder), "toybox-mllm")), every=FEW).facts(pairs)
+        yield from Bench("Qwen3-VL", str(save_big_model(Path(folder))), every=FEW).facts(pairs)
 
 
 if __name__ == "__main__":
