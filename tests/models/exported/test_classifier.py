@@ -384,8 +384,9 @@ def test_an_odd_batch_is_an_error_of_its_requests(tmp_path: Path, steps: Path) -
 
 def test_memory_that_runs_out_is_an_error_of_memory(tmp_path: Path, steps: Path) -> None:
     made = model(save_huge_graph(tmp_path / "m.onnx"), f"preprocessing={steps}")
+    assert answers(made, COLOURS[:1]).shape == (1, 4)
     with pytest.raises(MemoryError, match="allocate memory") as raised:
-        answers(made, COLOURS[:1])
+        answers(made, COLOURS[:2])
     assert out_of_memory(raised.value)
 
 

@@ -11,9 +11,11 @@ from PIL import Image
 
 from eyechart.errors import ModelError
 from eyechart.models.exported.classifier import OnnxClassifier, OpenVinoClassifier
+from eyechart.models.runtime.batch_backoff import BatchBackoff
+from eyechart.models.runtime.torch_runtime import out_of_memory
 from eyechart.models.spec import parse_spec
 from eyechart.models.types import Floats
-from tests.onnx_graphs import WEIGHTS, save_graph
+from tests.onnx_graphs import WEIGHTS, save_graph, save_huge_graph
 
 pytestmark = pytest.mark.deep  # OpenVINO is a package of the deep tests
 HALF = {"input_size": [3, 8, 8], "mean": [0.5] * 3, "std": [0.5] * 3, "interpolation": "bicubic", "crop_pct": 1.0}
@@ -62,6 +64,55 @@ def test_float_layers_are_computed_in_float32_unless_asked(converted: Path, step
     assert low.identity.in_key != made.identity.in_key
     assert (made.identity.processor["precision"], low.identity.processor["precision"]) == ("f32", "bf16")
     assert made.identity.libraries.keys() == {"openvino", "pillow"}
+
+
+@pytest.mark.parametrize("hint", ["bf16", "f16"])
+def test_a_precision_that_the_processor_has_not_is_refused(converted: Path, steps: Path, hint: str) -> None:
+    """OpenVINO itself computes in another one instead, and says so nowhere."""
+    import openvino
+
+    known = openvino.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+    made = model(converted, f"preprocessing={steps}", f"precision={hint}")
+    if {"bf16": "BF16", "f16": "FP16"}[hint] in known:
+        assert answers(made).shape == (4, 4)
+    else:
+        with pytest.raises(ModelError, match=rf"where {hint} is asked for\. Write precision=(bf16|f32), or precision="):
+            answers(made)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_memory_that_runs_out_is_an_error_of_memory(tmp_path: Path, steps: Path, threads: int) -> None:
+    """OpenVINO's own call with one thread returns the answer about the image before."""
+    made = model(save_huge_graph(tmp_path / "m.onnx"), f"preprocessing={steps}", f"threads={threads}")
+    assert answers(made, COLOURS[:1]).shape == (1, 4)
+    with pytest.raises(MemoryError, match=r"Failed to allocate \d+ bytes") as raised:
+        answers(made, COLOURS[:2])
+    assert out_of_memory(raised.value)
+    np.testing.assert_array_equal(answers(made, COLOURS[1:2]), answers(made, COLOURS[1:2]))
+
+
+def test_memory_that_runs_out_halves_the_batch(tmp_path: Path, steps: Path) -> None:
+    path = save_huge_graph(tmp_path / "m.onnx")
+    one = model(path, f"preprocessing={steps}")
+    expected = [answers(one, [colour])[0] for colour in COLOURS]
+    made = model(path, f"preprocessing={steps}")
+    backoff = BatchBackoff(4, "huge")
+    with pytest.warns(RuntimeWarning, match="Memory ran out with"):
+        parts = [*backoff.run(COLOURS, lambda part: answers(made, part))]
+    np.testing.assert_array_equal(np.concatenate([answer for _, answer in parts]), expected)
+
+
+def test_a_file_that_no_memory_holds_is_one_sentence(tmp_path: Path, steps: Path) -> None:
+    path = save_graph(tmp_path / "m.onnx", (2**38, 3, 8, 8))
+    made = model(path, f"preprocessing={steps}")
+    with pytest.raises(ModelError, match=r"cannot compute .* \(.*\). Free memory, or export the file"):
+        answers(made, COLOURS[:1])
+
+
+def test_an_odd_batch_is_an_error_of_its_requests(converted: Path, steps: Path) -> None:
+    made = model(converted, f"preprocessing={steps}")
+    with pytest.raises(RuntimeError, match="incompatible"):
+        made.classify([np.zeros((9, 9, 3), np.uint8)])
 
 
 def test_the_weights_are_in_the_digest(converted: Path, steps: Path) -> None:

@@ -47,9 +47,8 @@ class OpenVinoGraph(Graph):
         try:
             return openvino.Core().read_model(str(self.files[0]))
         except RuntimeError as error:
-            reason = str(error).strip().splitlines()[-1].strip()
             raise ModelError(
-                f"OpenVINO {openvino.__version__} cannot read {self.path} ({reason[:200]}). Convert it again."
+                f"OpenVINO {openvino.__version__} cannot read {self.path} ({_reason(error)}). Convert it again."
             ) from error
 
     @cached_property
@@ -103,13 +102,28 @@ class OpenVinoGraph(Graph):
             "INFERENCE_NUM_THREADS": str(self.threads),
         }
         try:
-            return openvino.Core().compile_model(self._model, "CPU", settings)
+            compiled = openvino.Core().compile_model(self._model, "CPU", settings)
         except RuntimeError as error:
-            reason = str(error).strip().splitlines()[-1].strip()
+            remedy = (
+                "Free memory, or export the file with a smaller batch or smaller images"
+                if _is_memory(error)
+                else "Write precision=f32, or convert the file again"
+            )
             raise ModelError(
-                f"OpenVINO {openvino.__version__} cannot compute {self.path} in {self.hint} ({reason[:200]}). Write "
-                "precision=f32, or convert the file again."
+                f"OpenVINO {openvino.__version__} cannot compute {self.path} in {self.hint} ({_reason(error)}). "
+                f"{remedy}."
             ) from error
+        used = compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name()
+        if used != self.hint:  # without a word, OpenVINO takes one that the processor has
+            raise ModelError(
+                f"{self.path}: OpenVINO {openvino.__version__} computes in {used} on this processor where {self.hint} "
+                f"is asked for. Write precision={used}, or precision=f32, which every processor has."
+            )
+        return compiled
+
+    @cached_property
+    def _request(self) -> Any:
+        return self._compiled.create_infer_request()
 
     @cached_property
     def inputs(self) -> tuple[Port, ...]:
@@ -127,7 +141,27 @@ class OpenVinoGraph(Graph):
 
     def run(self, feeds: Mapping[str, Any], output: str) -> Any:
         """Return one output. Raises MemoryError or RuntimeError, which OpenVINO's own errors are."""
-        return np.array(self._compiled(dict(feeds))[output])
+        try:
+            # With one thread, a synchronous call whose memory runs out returns the output of the call before.
+            self._request.start_async(dict(feeds))
+            self._request.wait()
+        except RuntimeError as error:
+            if _is_memory(error):
+                del self._request, self._compiled  # they would ask for the same memory again, whatever the batch
+                raise MemoryError(_reason(error)) from error
+            raise RuntimeError(_reason(error)) from error
+        (index,) = (index for index, port in enumerate(self.outputs) if port.name == output)
+        return np.array(self._request.get_output_tensor(index).data)
+
+
+def _is_memory(error: RuntimeError) -> bool:
+    """Return whether an error of OpenVINO means that memory ran out."""
+    return any(text in str(error) for text in ("Failed to allocate", "bad_alloc", "bad allocation"))
+
+
+def _reason(error: RuntimeError) -> str:
+    """Return the last line of an error of OpenVINO; those before it name its source files."""
+    return str(error).strip().splitlines()[-1].strip()[:200]
 
 
 def _read_yaml(path: Path) -> Mapping[str, str]:
