@@ -129,11 +129,21 @@ def test_an_unknown_backend_is_answered_with_the_nearest() -> None:
         ("toybox-mllm", r"hf\[toybox-mllm\] or vllm\[toybox-mllm\]"),
         ("resnet50", r"timm\[resnet50\]"),
         ("resnet50.a1_in1k", r"timm\[resnet50\.a1_in1k\]"),
+        ("m.onnx", r"onnx\[m\.onnx\]"),
+        ("m.xml", r"openvino\[m\.xml\]"),
+        ("m_int8.tflite[like=timm[]]", r"litert\[m_int8\.tflite,like=timm\[\]\]"),
     ],
 )
 def test_a_model_without_its_backend_is_answered_with_it(given: str, meant: str) -> None:
     with pytest.raises(SpecError, match=rf"which is not known; did you mean {meant}\? Known backends"):
         find_backend(parse_spec(given))
+
+
+def test_a_path_of_an_exported_model_is_answered_with_its_backend() -> None:
+    """Other names with a slash are those of models on the hub."""
+    with pytest.raises(SpecError, match=r"exported model; did you mean litert\[\./a/m\.tflite,like=timm\[\]\]\?"):
+        find_backend(parse_spec("./a/m.tflite[like=timm[]]"))
+    assert find_backend(parse_spec("a/m-onnx")) is backends()["hf"]
 
 
 def test_a_name_of_no_model_is_answered_with_the_known_backends() -> None:

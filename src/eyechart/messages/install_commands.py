@@ -9,6 +9,7 @@ Extra = Literal[
     "gemini",
     "hub",
     "interchange",
+    "litert",
     "mlflow",
     "models",
     "onnx",

@@ -1,4 +1,4 @@
-"""Suggestions for a model name that is no backend: a near backend, or a model given without its backend."""
+"""Suggestions for a model name that is no backend: a near backend, or a model or file given without its backend."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from eyechart.messages.suggestions import did_you_mean
+from eyechart.models.exported.graph import BACKENDS
 from eyechart.models.runtime.torchvision_repair import repair
 from eyechart.models.spec import PACKAGED_MODELS, ModelSpec
 
@@ -23,15 +24,27 @@ def near_or_absent(name: str, near: str) -> str:
 
 
 def suggest_model(spec: ModelSpec, backends: Sequence[str]) -> str:
-    """Return the end of a sentence about an unknown backend: the backend of a model of that name, or near backends.
+    """Return the end of a sentence about an unknown backend: the backend of a model or file of that name, or near ones.
 
     timm is only imported where the name is none of a shipped model or of open_clip, since that takes seconds.
     """
+    if file := suggest_file(spec):
+        return f"; did you mean {file}?"
     near = near_or_absent(spec.backend, did_you_mean(spec.backend, backends))
     candidates = [*_spelled(spec, _shipped()), *_spelled(spec, (("open_clip", name) for name in _open_clip()))]
     if not candidates and near == ".":
         candidates = [*_spelled(spec, (("timm", name) for name in _timm(spec)))]
     return f"; did you mean {' or '.join(candidates)}?" if candidates else near
+
+
+def suggest_file(spec: ModelSpec) -> ModelSpec | None:
+    """Return the specification of a file of an exported model that is given without its backend, None for others.
+
+    A path reads as a model of hf, as those of the hub do.
+    """
+    path, *others = spec.arguments or ("",) if spec.backend == "hf" else (spec.backend, *spec.arguments)
+    backend = BACKENDS.get(Path(path).suffix)
+    return ModelSpec(backend, (path, *others), spec.options) if backend else None
 
 
 def _spelled(spec: ModelSpec, models: Iterable[tuple[str, str]]) -> Iterator[str]:

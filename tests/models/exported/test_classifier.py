@@ -285,10 +285,11 @@ def test_external_weights_that_are_none_are_never_scored(
         answers(model(path, f"preprocessing={steps}"))
 
 
-def test_a_file_of_openvino_is_told_its_name(tmp_path: Path, steps: Path) -> None:
-    (tmp_path / "m.xml").write_text('<?xml version="1.0"?>\n<net name="m" version="11"></net>', encoding="utf-8")
-    with pytest.raises(ModelError, match=r"m\.xml is a file of OpenVINO\. Write openvino\[m\.xml,…\] for it"):
-        _ = model(tmp_path / "m.xml", f"preprocessing={steps}").identity
+@pytest.mark.parametrize(("name", "backend"), [("m.xml", "openvino"), ("m.tflite", "litert")])
+def test_a_file_of_another_engine_is_told_its_backend(tmp_path: Path, steps: Path, name: str, backend: str) -> None:
+    (tmp_path / name).write_text('<?xml version="1.0"?>\n<net name="m" version="11"></net>', encoding="utf-8")
+    with pytest.raises(ModelError, match=rf"{name} is no file for onnx\[…\]\. Write {backend}\[{name},…\] for it"):
+        _ = model(tmp_path / name, f"preprocessing={steps}").identity
 
 
 def test_newer_opsets_that_onnxruntime_knows_are_computed(tmp_path: Path, steps: Path) -> None:

@@ -1,4 +1,4 @@
-"""Classifiers in exported files: `onnx[FILE.onnx or FOLDER,like=SPEC]` and `openvino[FILE.xml,like=SPEC]`.
+"""Classifiers in exported files: `onnx[FILE.onnx or FOLDER]`, `openvino[FILE.xml]`, `litert[FILE.tflite]`.
 
 Resize, crop and normalisation come from the model that the file was exported from, or what the exporter wrote into
 or beside the file; they are never guessed. PyTorch is needed only for `like=`.
@@ -13,6 +13,7 @@ import numpy as np
 from eyechart.errors import ModelError, SpecError
 from eyechart.models.exported.class_names import find_class_names
 from eyechart.models.exported.graph import Graph, Port
+from eyechart.models.exported.litert_graph import LiteRtGraph
 from eyechart.models.exported.model import (
     Ending,
     Engine,
@@ -154,3 +155,16 @@ class OpenVinoClassifier(ExportedClassifier):
         """The graph."""
         threads = self.options.threads or divided_threads()
         return OpenVinoGraph(self.path, hint=self.options.precision, threads=threads)
+
+
+class LiteRtClassifier(ExportedClassifier):
+    """A classifier in a `.tflite` file, which LiteRT computes."""
+
+    declared_options = _ClassifierOptions
+    backend = "litert"
+    packages = ("ai-edge-litert",)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The graph."""
+        return LiteRtGraph(self.path, threads=self.options.threads or divided_threads())

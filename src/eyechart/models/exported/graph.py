@@ -22,7 +22,9 @@ QUANTISED = {  # operators that only a quantised graph has, the most telling one
     "QuantizeLinear": "int8",
     "FakeQuantize": "int8",
 }
+BACKENDS = {".onnx": "onnx", ".xml": "openvino", ".tflite": "litert"}  # by the endings of their files
 CPU_FLAGS = Path("/proc/cpuinfo")
+WHOLE = (np.int8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64)  # types of no image without a scale
 NOTHING: Mapping[str, Any] = {}
 
 
@@ -77,6 +79,11 @@ class Graph(ABC):
     def settings(self) -> Mapping[str, Any]:
         """What else changes numbers: the engine, its precision, and the instructions for whole numbers."""
 
+    @property
+    def depends_on_batch(self) -> bool:
+        """Whether the answer to an image depends on the others of its batch, by a scale that they share."""
+        return self.precision == "int8 dynamic"
+
     @abstractmethod
     def ends_in_softmax(self, output: str) -> bool:
         """Return whether the last operator before an output makes probabilities."""
@@ -123,13 +130,19 @@ class Graph(ABC):
             )
         if 3 not in (images[0].shape[1], images[0].shape[3]):
             raise ModelError(f"{self.path} has the input {images[0]}. Expected 3 channels, in RGB.")
+        if images[0].type in WHOLE:
+            kind = np.dtype(images[0].type).name
+            raise ModelError(
+                f"{self.path} takes images of the type {kind}, and says no scale for them. Expected floats, or uint8 "
+                "for the bytes of the images. Export it again with such an input."
+            )
         return images[0]
 
 
 def check_file(path: Path) -> None:
     """Raise ModelError for what is no model file at all, such as a folder or a pointer of Git LFS."""
     if path.is_dir():
-        files = sorted(str(file.relative_to(path)) for file in path.rglob("*") if file.suffix in (".onnx", ".xml"))
+        files = sorted(str(file.relative_to(path)) for file in path.rglob("*") if file.suffix in BACKENDS)
         raise ModelError(f"{path} is a folder. Name a file instead; it has {', '.join(files) or 'no model file'}.")
     if not path.is_file():
         raise ModelError(f"The model file {path} does not exist. Check the path.")
@@ -137,6 +150,12 @@ def check_file(path: Path) -> None:
         head = file.read(HEAD)
     if why := describe_content(head):
         raise ModelError(f"The model file {path} {why}.")
+
+
+def check_backend(path: Path, backend: str) -> None:
+    """Raise ModelError for a file whose ending is that of another backend."""
+    if (other := BACKENDS.get(path.suffix, backend)) != backend:
+        raise ModelError(f"{path} is no file for {backend}[…]. Write {other}[{path.name},…] for it.")
 
 
 def instructions() -> str:

@@ -96,24 +96,20 @@ class ExportedModel(Model):
     @property
     def model_note(self) -> str:
         """That they are answered one by one, where they are."""
-        return ONE_BY_ONE if self._is_dynamic else ""
-
-    @property
-    def _is_dynamic(self) -> bool:
-        return self.graph.precision == "int8 dynamic"
+        return ONE_BY_ONE if self.graph.depends_on_batch else ""
 
     @cached_property
     def batch_size(self) -> int:  # type: ignore[override]
         """Images in one pass: what is asked for and what the file allows. Raises SpecError if they differ."""
         wanted, fixed = self.options.batch_size, self.image_port.shape[0]
-        if self._is_dynamic and (wanted or 1) != 1:
+        if self.graph.depends_on_batch and (wanted or 1) != 1:
             raise SpecError(f"'{self.spec}' has batch_size={wanted}. {ONE_BY_ONE} Leave batch_size out.")
         if fixed and wanted and wanted != fixed:
             raise SpecError(
                 f"'{self.spec}' has batch_size={wanted}, but {self.path.name} takes batches of {fixed} alone. Leave "
                 "batch_size out, or export the file with a free first dimension."
             )
-        return 1 if self._is_dynamic else fixed or wanted or MOST_IMAGES
+        return 1 if self.graph.depends_on_batch else fixed or wanted or MOST_IMAGES
 
     @cached_property
     def image_port(self) -> Port:
@@ -226,7 +222,7 @@ class OnnxModel(ExportedModel):
 def divided_threads() -> int:
     """Return this process's part of the processors.
 
-    ONNX Runtime and OpenVINO do not read `OMP_NUM_THREADS`, by which the suite divides processors among processes.
+    The engines do not read `OMP_NUM_THREADS`, by which the suite divides processors among processes.
     """
     divided = os.environ.get("OMP_NUM_THREADS", "")
     return int(divided) if divided.isdigit() else count_processors()

@@ -1,20 +1,16 @@
 """Graphs in `.onnx` files, which ONNX Runtime computes."""
 
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
-from hashlib import sha256
 from math import prod
 from pathlib import Path
 from typing import Any
 
 from eyechart.errors import ModelError
-from eyechart.models.exported.graph import QUANTISED, Graph, Port, check_file, instructions
-from eyechart.models.weights.digests import digest_folder
-from eyechart.models.weights.weight_source import digest
+from eyechart.models.exported.graph import QUANTISED, Graph, Port, check_backend, check_file, instructions
+from eyechart.models.exported.trial import try_to_load
 
 PROVIDERS = {
     "cpu": "CPUExecutionProvider",
@@ -49,8 +45,7 @@ class OnnxGraph(Graph):
         from google.protobuf.message import DecodeError
 
         check_file(self.path)
-        if self.path.suffix == ".xml":
-            raise ModelError(f"{self.path} is a file of OpenVINO. Write openvino[{self.path.name},…] for it.")
+        check_backend(self.path, "onnx")
         try:
             proto = onnx.load(self.path, load_external_data=False)
         except (DecodeError, OSError) as error:
@@ -138,7 +133,9 @@ class OnnxGraph(Graph):
                 f"{self.path}: engine={self.engine} needs {wanted}, and this onnxruntime has {', '.join(there)}. "
                 "Install the build of onnxruntime that has it, or write engine=cpu."
             )
-        self._try_to_load()
+        engine = f"ONNX Runtime {onnxruntime.__version__}"
+        remedy = "Write optimise=false, or convert it again"
+        try_to_load(self, LOADING, engine, str(self.optimise), remedy=remedy)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads, options.log_severity_level = self.threads, 4
         if not self.optimise:
@@ -148,25 +145,6 @@ class OnnxGraph(Graph):
         if session.get_providers()[0] != wanted:
             raise ModelError(f"{self.path}: {wanted} does not start on this machine. Write engine=cpu, or repair it.")
         return session
-
-    def _try_to_load(self) -> None:
-        """Load a file in a process of its own, once for its bytes: some files end the process that loads them."""
-        import onnxruntime
-
-        name = [digest(*self.files), onnxruntime.__version__, str(self.optimise)]
-        folder = digest_folder()
-        note = folder / f"onnx-{sha256(' '.join(name).encode()).hexdigest()}" if folder else None
-        if note and note.is_file():
-            return
-        command = [sys.executable, "-c", LOADING, str(self.path), str(self.optimise)]
-        if subprocess.run(command, capture_output=True, check=False).returncode < 0:
-            raise ModelError(
-                f"{self.path} crashes ONNX Runtime {onnxruntime.__version__} when it is loaded. Write optimise=false, "
-                "or convert it again."
-            )
-        if note:
-            note.parent.mkdir(parents=True, exist_ok=True)
-            note.touch()
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

@@ -16,6 +16,7 @@ from eyechart.models.exported.preprocessing import (
 )
 
 KEY = "eyechart.preprocessing"  # what `eyechart` writes into a file that it exports
+LITERT_MEAN, LITERT_STD = "litert mean", "litert std"  # of numbers from 0 to 255, in LiteRT's metadata
 _Found = tuple[Callable[[Settings], Preprocessing], Settings]
 
 
@@ -48,7 +49,8 @@ def find_preprocessing(
             if (folder / name).is_file() and (found := reader(_read_json(folder / name))):
                 return _steps(str(folder / name), found)
     raise ModelError(
-        f"{path} says nothing about its preprocessing: neither its metadata ({KEY}, model_info mean_values, imgsz) nor "
+        f"{path} says nothing about its preprocessing: neither its metadata ({KEY}, model_info mean_values, imgsz, "
+        "NormalizationOptions) nor "
         f"{', '.join([beside.name, *READERS])} beside it or one folder above. Write like=SPEC, the model that it was "
         "exported from, or preprocessing=FILE.json with input_size, mean, std, interpolation and crop_pct."
     )
@@ -115,17 +117,25 @@ READERS: Mapping[str, Callable[[Settings], _Found | None]] = {
 
 
 def _in_metadata(path: Path, metadata: Mapping[str, str], size: tuple[int, int] | None) -> _Found | None:
-    """Return the settings in a graph's own metadata: eyechart's, OpenVINO Model API's, or Ultralytics'."""
+    """Return the settings in a graph's own metadata: eyechart's, OpenVINO Model API's, LiteRT's or Ultralytics'."""
     if text := metadata.get(KEY):
         settings = json.loads(text)
         return _from_any(settings) or (from_timm, settings)
     if "model_info mean_values" in metadata:
         return _of_model_api(path, metadata, size)
+    if LITERT_MEAN in metadata and size:
+        return _of_litert(metadata, size)
     if metadata.get("task") == "classify" and "imgsz" in metadata:
         height, width = ast.literal_eval(metadata["imgsz"])  # numbers from 0 to 1 without mean and deviation
         plain = {"mean": (0.0, 0.0, 0.0), "std": (1.0, 1.0, 1.0), "interpolation": "bilinear", "crop_pct": 1.0}
         return from_timm, {"input_size": (3, height, width), **plain}
     return None
+
+
+def _of_litert(metadata: Mapping[str, str], size: tuple[int, int]) -> _Found:
+    """Return the settings of LiteRT's metadata, whose schema has images resized as a whole, then normalised."""
+    mean, std = (tuple(value / 255 for value in json.loads(metadata[key])) for key in (LITERT_MEAN, LITERT_STD))
+    return from_model_api, {"resize_type": "standard", "input_size": size, "mean": mean, "std": std}
 
 
 def _of_model_api(path: Path, metadata: Mapping[str, str], size: tuple[int, int] | None) -> _Found:
