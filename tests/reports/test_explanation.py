@@ -15,6 +15,9 @@ VALUE = re.compile(r"count as 1: (\d+) / (\d+) = ([\d.]+)\. The record has ([\d.
 INTERVAL = re.compile(r"Computed again: ([\d.]+) to ([\d.]+)\. The record has ([\d.]+) to ([\d.]+)\.")
 
 
+FORMULA = re.compile(r"z = 1\.959964 and n = [\d.]+.*?: ([\d.]+) ± ([\d.]+)\.")
+
+
 def _check_every_number(case: CaseRun) -> int:
     """Check that each proportion of a case is computed again as its record has it; return how many there are."""
     checked = 0
@@ -29,12 +32,23 @@ def _check_every_number(case: CaseRun) -> int:
             interval = INTERVAL.search(text)
             assert interval, text
             assert interval.groups()[:2] == interval.groups()[2:]
+        if metric.ci and metric.ci_method in ("wilson", "clustered wilson"):
+            formula = FORMULA.search(text)
+            assert formula, text
+            centre, half = map(float, formula.groups())
+            assert (centre - half, centre + half) == pytest.approx(metric.ci, abs=2e-6)
     return checked
 
 
 def test_every_number_follows_from_the_stored_outcomes(run_folder: Path) -> None:
     cases = [*load([run_folder]).cases]
     assert sum(map(_check_every_number, cases)) >= 3 * len(cases)  # each model under three label sets
+
+
+def test_each_function_is_shown_with_what_it_does(run_folder: Path) -> None:
+    case = next(load([run_folder]).cases)
+    text = " ".join(explain(case, case.record.metrics[0]).split())
+    assert re.search(r"class_predictions\.py:\d+ ScoredLabels\.score Return the scores of predictions under a", text)
 
 
 def test_the_code_is_named_where_it_stands(run_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -89,3 +103,5 @@ def test_answers_of_a_model_in_words_are_explained(
     assert _check_every_number(case)
     texts = [" ".join(explain(case, metric).split()) for metric in case.record.metrics]
     assert any(words in text for text in texts)
+    for option in get_protocol(protocol).options:
+        assert f"{option.name}={case.option(option.name)}: {option.help}" in texts[0]

@@ -88,8 +88,9 @@ def table(
 def explain(run: Path, case: str, protocol: str, metric: str, labels: str | None, subset: str, samples: int) -> None:
     """Explain one number of a run.
 
-    CASE is the name of a case in the run RUN, or a part of it. Shows the question, the labels, the samples that count,
-    the value computed again from the stored outcomes, the method of the interval, samples, and where the code is.
+    CASE is the name of a case in the run RUN, or a part of it. Shows the options with their meanings, the question, the
+    labels, the samples that count, the value and the interval computed again from the stored outcomes, samples, and
+    where the code is with what it does.
     """
     from eyechart.reports.explanation import explain as explain_number
     from eyechart.reports.explanation import find_case, find_metric

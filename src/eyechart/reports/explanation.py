@@ -2,20 +2,25 @@
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
 from importlib.util import find_spec
+from math import sqrt
 from pathlib import Path
+from statistics import NormalDist
 from textwrap import fill, indent
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from eyechart.data.splits.registry import PackagedSample, registered_datasets
 from eyechart.errors import ReportError
 from eyechart.messages.plurals import count_of
 from eyechart.messages.suggestions import did_you_mean
 from eyechart.protocol.base import Protocol
 from eyechart.protocol.imported import recorded_protocol
+from eyechart.protocol.prompts import get_prompt, prompt_names
 from eyechart.reports.page.prompt_texts import prompt_texts
 from eyechart.reports.page.samples import RIGHT, WRONG, class_namer, read_samples
 from eyechart.reports.runs import CaseRun, Runs
@@ -30,7 +35,7 @@ from eyechart.results.glossary import (
     is_counted,
 )
 from eyechart.results.records import WHOLE, Metric
-from eyechart.statistics.clusters import clustered_wilson
+from eyechart.statistics.clusters import clustered_wilson, effective_sample_size
 from eyechart.statistics.intervals import wilson
 
 Floats = NDArray[np.float64]
@@ -117,6 +122,7 @@ def explain(case: CaseRun, metric: Metric, samples: int = 2) -> str:
         ("case", [f"{record.case}, {record.protocol}. {protocol.summary}"]),
         ("model", [_describe_model(case)]),
         ("images", [*_describe_images(case)]),
+        ("options", [*_describe_options(case)]),
         ("asked", [*_describe_question(case)]),
         ("answers", [*_describe_answers(case)]),
         ("labels", [*_describe_labels(case, metric)]),
@@ -191,12 +197,23 @@ def _describe_images(case: CaseRun) -> Iterator[str]:
     yield record.data.provenance
 
 
+def _describe_options(case: CaseRun) -> Iterator[str]:
+    """Yield each option of the protocol with its value and meaning, then the other settings of the record."""
+    values = case.record.variant
+    options = {option.name: option for option in recorded_protocol(case.record.protocol).options}
+    for name in options:
+        if name in values:
+            yield f"{name}={values[name]}: {options[name].help}"
+    if others := case.prompt_settings_without(options):
+        yield f"Recorded besides: {others}."
+
+
 def _describe_question(case: CaseRun) -> Iterator[str]:
-    """Yield the options of the case, its prompts, and the class names that they may list."""
-    if settings := case.prompt_settings:
-        yield f"With {settings}."
+    """Yield the prompts of the case, and the class names that they may list."""
     for prompt in prompt_texts(case, None):
         about = f", for {prompt['asks']}" if prompt["asks"] and prompt["asks"] != prompt["name"] else ""
+        if prompt["name"] in prompt_names() and get_prompt(prompt["name"]).format == "json":
+            about += ', whose answer is JSON (format = "json" in its file)'
         lines = prompt["text"].splitlines()
         more = len(lines) - _PROMPT_LINES
         lines = lines[:_PROMPT_LINES] + ([f"… and {count_of(more, 'more line')}"] if more > 0 else [])
@@ -257,8 +274,22 @@ def _describe_interval(metric: Metric, outcomes: Floats | None, clusters: Ints |
     if outcomes is not None and is_counted(metric.ci_method):
         counted = ~np.isnan(outcomes)
         units = np.arange(len(outcomes)) if clusters is None else clusters
+        yield _fill_formula(outcomes[counted], units[counted])
         low, high = clustered_wilson(outcomes[counted], units[counted])
         yield f"Computed again: {low:.6f} to {high:.6f}. The record has {metric.ci[0]:.6f} to {metric.ci[1]:.6f}."
+
+
+def _fill_formula(outcomes: Floats, units: Ints) -> str:
+    """Return Wilson's formula with the numbers of these samples, and its result as a centre and a half width."""
+    right, count, z = int(outcomes.sum()), len(outcomes), NormalDist().inv_cdf(0.975)
+    n, p = effective_sample_size(outcomes, units), right / count
+    centre = (p + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z * sqrt(p * (1 - p) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
+    effective = "" if n == count else ", the effective number of samples, since those of a sampling unit are alike"
+    return (
+        f"(p + z²/2n ± z √(p (1 - p)/n + z²/4n²)) / (1 + z²/n), where p = {right} / {count}, z = {z:.6f} and "
+        f"n = {n:.6g}{effective}: {centre:.6f} ± {half:.6f}."
+    )
 
 
 def _show_samples(case: CaseRun, metric: Metric, count: int) -> Iterator[str]:
@@ -283,20 +314,32 @@ def _show_samples(case: CaseRun, metric: Metric, count: int) -> Iterator[str]:
 
 
 def _list_code(case: CaseRun, metric: Metric) -> Iterator[str]:
-    """Yield the files of the protocol, its parsers, its metrics and the interval, in the order in which they run."""
+    """Yield where the code is and what it does: the steps as they run, their parsers, the metric and the interval."""
     protocol = recorded_protocol(case.record.protocol)
-    yield f"protocol: {_location(type(protocol))}"
+    source = registered_datasets().get(case.record.benchmark)
+    if source is not None:
+        yield _describe_code("data set", source.open if isinstance(source, PackagedSample) else type(source))
+    yield _describe_code("protocol", type(protocol))
     for step in protocol.steps:
-        yield f"step: {_location(step)}"
+        yield _describe_code("step", step)
     for part in filter(None, case.option("parser_version").split(", ")):
-        spec = find_spec(f"eyechart.parsers.{part.split(' ')[0]}")
-        if spec is not None and spec.origin:
-            yield f"parser: {_shown(spec.origin)}"
+        name = f"eyechart.parsers.{part.split(' ')[0]}"
+        if find_spec(name) is not None:
+            yield _describe_code("parser", import_module(name))
     for function in _functions_of(protocol, metric):
-        yield f"metric: {_location(function)}"
+        yield _describe_code("metric", function)
     if is_counted(metric.ci_method):
         for function in (Estimate.proportion, clustered_wilson, wilson):
-            yield f"value and interval: {_location(function)}"
+            yield _describe_code("value and interval", function)
+
+
+def _describe_code(role: str, target: Callable[..., object] | ModuleType) -> str:
+    """Return where code is and the first paragraph of its docstring; of a module the second one, too: its rules."""
+    count = 2 if isinstance(target, ModuleType) else 1
+    paragraphs = (inspect.getdoc(target) or "").split("\n\n")[:count]
+    about = fill(" ".join(paragraphs), _WIDTH - _NAME_WIDTH, initial_indent="  ", subsequent_indent="  ")
+    where = _shown(target.__file__ or "") if isinstance(target, ModuleType) else _location(target)
+    return f"{role}: {where}\n{about}"
 
 
 def _functions_of(protocol: Protocol[Any], metric: Metric) -> Sequence[Callable[..., object]]:

@@ -51,7 +51,7 @@ from eyechart.statistics.thresholds import accuracy_coverage_area as coverage_au
 from eyechart.statistics.thresholds import accuracy_coverage_area_interval
 
 Floats = NDArray[np.floating[Any]]
-CORRECTNESS = (ScoredLabels.score, correctness, expand_labels)  # the steps that decide which answers are correct
+CORRECTNESS = (ScoredLabels.score, expand_labels, correctness)  # the steps that decide which answers are correct
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ If a response ended at the token limit, only a complete name counts: a JSON valu
 `{"1": "tabby cat"`, or, without JSON, a whole line that is a name of the list. Other names are truncated.
 """
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from eyechart.classification.answers.class_predictions import (
@@ -52,6 +53,52 @@ from eyechart.protocol.prompts import Prompt
 NONE = -1
 
 
+def collect(context: Context, collector: AnswerCollector, parsed: ParsedAnswer) -> None:
+    """Add the answer of one image, with the class that it names."""
+    collector.set_position(parsed.row, parsed.request, parsed.position)
+    text = parsed.strict if context.options["parser"] == "strict" else parsed.lenient
+    collector.completions[parsed.row] = parsed.completion if text is None else text
+    if parsed.error:
+        collector.errors[parsed.row] = parsed.error
+        return
+    if text is None:
+        collector.unparsed.add(parsed.row)
+    collector.strict_classes[parsed.row] = _to_class(context, parsed.strict, "strict")
+    collector.classes[parsed.row] = _to_class(context, text, context.options["parser"])
+    if parsed.truncated and collector.classes[parsed.row] == NONE:
+        collector.unparsed.add(parsed.row)
+        collector.truncated.add(parsed.row)
+
+
+def _to_class(context: Context, text: str | None, parser: str) -> int:
+    """Return the class that a text names under a parser, -1 for none."""
+    if text is None:
+        return NONE
+    index = _parse_id(context, text, parser) if context.options["answer"] == "id" else parse_name(context, text, parser)
+    return NONE if index is None else context.candidate_classes[index]
+
+
+def parse_name(context: Context, text: str, parser: str) -> int | None:
+    """Return the index of a name in the list, None if it is not listed; the first of equal names."""
+    if parser == "authors":
+        return compat.parse_authors_name(text, context.candidate_names)
+    result = class_name.parse(text, context.candidate_names)
+    index = result.strict if parser == "strict" else result.lenient
+    if index is None:
+        exact = int(match_exactly([text], context.candidate_names)[0])
+        return exact if exact >= 0 else None
+    return index
+
+
+def _parse_id(context: Context, text: str, parser: str) -> int | None:
+    """Return the index that a number states, None if it is not listed; the lenient parser accepts a name, too."""
+    result = number.parse(text)
+    index = result.strict if parser != "lenient" else result.lenient
+    if index is None:
+        return parse_name(context, text, parser) if parser == "lenient" else None
+    return index if 0 <= index < len(context.candidate_names) else None
+
+
 class ClosedWorld(ListsClasses[Classification]):
     """The prompt lists all class names. An answer that is none of them is out of the prompt and counts as wrong."""
 
@@ -72,7 +119,7 @@ class ClosedWorld(ListsClasses[Classification]):
     replays = "closed_world"
     benchmarks = ("imagenet", "toybox", "*")
     metrics = (top1, strict_top1, mean_per_class_recall, out_of_prompt, label_agreement, answer_log_probability)
-    steps = (build_requests, split_by_image, *CORRECTNESS)
+    steps: ClassVar[tuple[Callable[..., object], ...]] = (build_requests, split_by_image, collect, *CORRECTNESS)
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:
         """Return the options that have no effect together with the others."""
@@ -124,52 +171,6 @@ def ask_and_parse(context: Context, epoch: int) -> tuple[Prompt, AnswerCollector
 def _is_json(context: Context, prompt: Prompt) -> bool:
     """Return whether responses are JSON."""
     return prompt.format == "json" or context.options["structured_output"] == "enforced"
-
-
-def collect(context: Context, collector: AnswerCollector, parsed: ParsedAnswer) -> None:
-    """Add the answer of one image, with the class that it names."""
-    collector.set_position(parsed.row, parsed.request, parsed.position)
-    text = parsed.strict if context.options["parser"] == "strict" else parsed.lenient
-    collector.completions[parsed.row] = parsed.completion if text is None else text
-    if parsed.error:
-        collector.errors[parsed.row] = parsed.error
-        return
-    if text is None:
-        collector.unparsed.add(parsed.row)
-    collector.strict_classes[parsed.row] = _to_class(context, parsed.strict, "strict")
-    collector.classes[parsed.row] = _to_class(context, text, context.options["parser"])
-    if parsed.truncated and collector.classes[parsed.row] == NONE:
-        collector.unparsed.add(parsed.row)
-        collector.truncated.add(parsed.row)
-
-
-def _to_class(context: Context, text: str | None, parser: str) -> int:
-    """Return the class that a text names under a parser, -1 for none."""
-    if text is None:
-        return NONE
-    index = _parse_id(context, text, parser) if context.options["answer"] == "id" else parse_name(context, text, parser)
-    return NONE if index is None else context.candidate_classes[index]
-
-
-def parse_name(context: Context, text: str, parser: str) -> int | None:
-    """Return the index of a name in the list, None if it is not listed; the first of equal names."""
-    if parser == "authors":
-        return compat.parse_authors_name(text, context.candidate_names)
-    result = class_name.parse(text, context.candidate_names)
-    index = result.strict if parser == "strict" else result.lenient
-    if index is None:
-        exact = int(match_exactly([text], context.candidate_names)[0])
-        return exact if exact >= 0 else None
-    return index
-
-
-def _parse_id(context: Context, text: str, parser: str) -> int | None:
-    """Return the index that a number states, None if it is not listed; the lenient parser accepts a name, too."""
-    result = number.parse(text)
-    index = result.strict if parser != "lenient" else result.lenient
-    if index is None:
-        return parse_name(context, text, parser) if parser == "lenient" else None
-    return index if 0 <= index < len(context.candidate_names) else None
 
 
 def find_out_of_prompt(context: Context, collector: AnswerCollector) -> tuple[str, ...]:

@@ -2,9 +2,12 @@
 
 from eyechart.classification.answers.class_mapping import map_to_classes
 from eyechart.classification.answers.class_predictions import ClassPredictions
+from eyechart.classification.answers.image_batches import build_requests, split_by_image
+from eyechart.classification.metrics.class_estimates import CORRECTNESS
 from eyechart.classification.protocols.closed_world import (
     ClosedWorld,
     ask_and_parse,
+    collect,
     find_out_of_prompt,
     prompt_variant,
 )
@@ -24,6 +27,7 @@ class ClosedWorldPlus(ClosedWorld):
     short_name = "CW+"
     order = 2
     options = (ANSWER, *REQUEST_OPTIONS, *MAPPED)
+    steps = (build_requests, split_by_image, collect, map_to_classes, *CORRECTNESS)
 
     def predict(self, context: Context) -> ClassPredictions:
         """Return the predictions of the closed world, with answers out of the prompt mapped to classes."""

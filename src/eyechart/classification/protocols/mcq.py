@@ -64,7 +64,7 @@ class MillMCQ(Protocol[ClassPredictions]):
     options = (LETTER_PARSER, MAX_TOKENS, REDRAW)
     benchmarks = ("imagenet", "toybox", "*")
     metrics = (top1, strict_top1, mean_per_class_recall, label_agreement)
-    steps = CORRECTNESS
+    steps = (draw_mill_options, ask_for_letters, *CORRECTNESS)
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:
         """Return the options that have no effect together with the others."""

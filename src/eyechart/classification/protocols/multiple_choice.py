@@ -282,7 +282,7 @@ class MultipleChoice(Protocol[EpochPredictions]):
     options = (SETTING, REDRAWN_EPOCHS, DISTRACTORS, TEXT_ENCODER, PROMPT, LETTER_PARSER, MAX_TOKENS)
     benchmarks = ("imagenet", "toybox", "*")
     metrics = (top1,)
-    steps = CORRECTNESS
+    steps = (draw_options, ask_for_letters, *CORRECTNESS)
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:
         """Return the options that have no effect together with the others."""

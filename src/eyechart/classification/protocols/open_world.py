@@ -39,7 +39,7 @@ class OpenWorld(Protocol[ClassPredictions]):
     options = (*REQUEST_OPTIONS, *MAPPED)
     benchmarks = ("imagenet", "toybox", "*")
     metrics = (top1, strict_top1, mean_per_class_recall, label_agreement)
-    steps = (build_requests, split_by_image, *CORRECTNESS)
+    steps = (build_requests, split_by_image, map_to_classes, *CORRECTNESS)
 
     def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:
         """Return the options that have no effect together with the others."""
