@@ -26,7 +26,8 @@ def check_integers(
     array = np.asarray(values)
     fits = array.ndim == ndim and (array.dtype.kind in "iu" or array.size == 0)
     require(fits, function, parameter, f"an integer array of {ndim} dimension{'s' * (ndim > 1)}", array)
-    outside = array[(array < least) | (array >= (np.inf if below is None else below))]
+    beyond = array < least
+    outside = array[beyond if below is None else beyond | (array >= below)]
     wanted = f"at least {least}" if below is None else f"at least {least} and less than {below}"
     require(outside.size == 0, function, parameter, wanted, outside.flat[0] if outside.size else None)
     return array.astype(np.int64)

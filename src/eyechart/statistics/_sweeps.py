@@ -1,6 +1,7 @@
 """Functions shared by all sweeps over a threshold: ranking, ties, running rates and resampling."""
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
@@ -71,8 +72,17 @@ def rank_by_confidence(
     invalid = weight[~(np.isfinite(weight) & (weight >= 0))]
     require(invalid.size == 0, function, "weights", "finite and at least 0", invalid[0] if invalid.size else None)
     counts = ~np.isnan(confidence) & ~np.isnan(outcome) & (weight > 0)
-    order = np.flatnonzero(counts)[np.argsort(-confidence[counts], kind="stable")]
+    order = _falling_order(confidence.tobytes())
+    order = order[counts[order]]
     return RankedSamples(confidence[order], outcome[order], weight[order], order)
+
+
+@lru_cache(maxsize=1)  # every label set of a case, and its area, interval and thresholds, ask for one order
+def _falling_order(confidences: bytes) -> Ints:
+    """Return the indices of float64 confidences, the highest first, equal ones in their order, NaN at the end."""
+    order = np.argsort(-np.frombuffer(confidences), kind="stable")
+    order.flags.writeable = False
+    return order
 
 
 def run_ends(values: Floats) -> Ints:

@@ -72,10 +72,10 @@ def hits(top: ArrayLike, labels: ArrayLike, *, k: int = 1) -> NDArray[np.bool_]:
     table = check_integers("hits", "labels", labels, ndim=2)
     check_length("hits", "labels", table, len(answers))
     k = check_whole_number("hits", "k", k, least=1, most=answers.shape[1])
-    matches = np.zeros(len(answers), np.bool_)
+    matches, columns = np.zeros(len(answers), np.bool_), np.ascontiguousarray(table.T)
     for index in range(k):
-        answer = answers[:, index, None]
-        matches |= ((answer == table) & (answer >= 0)).any(axis=1)
+        answer = answers[:, index]
+        matches |= (columns == answer).any(axis=0) & (answer >= 0)  # along rows of few labels it takes twice as long
     return matches
 
 

@@ -11,7 +11,7 @@ from unicodedata import normalize
 
 from eyechart.data.dataset.dataset import LabelSet, Row, build_label_set
 from eyechart.data.imagenet.classes import CLASSES, VAL_COUNT, val_file
-from eyechart.data.labels.label_formats import FORMATS, Labels, Reader, detect_format
+from eyechart.data.labels.label_formats import FORMATS, Labels, Location, Reader, detect_format
 from eyechart.data.names import composed
 from eyechart.errors import DataError
 from eyechart.files.installed import packaged_file
@@ -259,10 +259,13 @@ def _parse(name: str, text: str) -> Mapping[str, Labels]:
     labels = {image: valid for _, image, valid in entries}
     if len(labels) < len(entries):
         location_by_name: dict[str, str] = {}
-        for where, image, _ in entries:
+        for location, image, _ in entries:
+            where = _describe(location)
             if image in location_by_name:
                 raise DataError(f"{where}: '{image}' stands in {location_by_name[image]} already. Keep one of the two.")
             location_by_name[image] = where
+    if all(valid is not None and len(valid) < 2 for valid in {*labels.values()}):  # few labels differ, of many lines
+        return cast("Mapping[str, Labels]", labels)
     return {
         image: valid if len(valid) < 2 else tuple(dict.fromkeys(valid))
         for image, valid in labels.items()
@@ -274,9 +277,19 @@ def _check_range(name: str, text: str, labels: Mapping[str, Labels], classes: in
     numbers = {label for valid in {*labels.values()} for label in valid}
     if not numbers or (min(numbers) >= 0 and max(numbers) < classes):
         return
-    for where, image, valid in _reader(name)(text):
+    for location, image, valid in _reader(name)(text):
         if wrong := [label for label in valid or () if not 0 <= label < classes]:
+            where = _describe(location)
             raise DataError(f"{where}: the label {wrong[0]} of '{image}' is out of range, expected 0 to {classes - 1}.")
+
+
+def _describe(location: Location) -> str:
+    """Return where an entry of a label file is.
+
+    >>> _describe(3), _describe("entry 'cat.png'")
+    ('line 3', "entry 'cat.png'")
+    """
+    return f"line {location}" if isinstance(location, int) else location
 
 
 def _options(text: str, body: str, allowed: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:

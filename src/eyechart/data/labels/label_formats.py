@@ -1,6 +1,7 @@
 """Parsers of the published formats of ImageNet label files; an entry is (location, image name, labels).
 
-A label that means "not sure" is dropped. The labels of an entry are None if the annotators left it open.
+A location is the number of a line, or a text. A label that means "not sure" is dropped. The labels of an entry are None
+if the annotators left it open.
 """
 
 import csv
@@ -17,7 +18,8 @@ from eyechart.errors import DataError
 
 MAX_LINE = 1_000_000
 Labels = tuple[int, ...]
-_Entry = tuple[str, str, Labels | None]
+Location = int | str
+_Entry = tuple[Location, str, Labels | None]
 Reader = Callable[[str], Iterator[_Entry]]
 
 
@@ -49,7 +51,7 @@ def _parse_reimagenet(text: str) -> Iterator[_Entry]:
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             row = _decode(line, _ReImageNet, f"line {number}: ")
-            yield f"line {number}", row.image_name, tuple(label for label in row.reannotated_labels if label != -1)
+            yield number, row.image_name, tuple(label for label in row.reannotated_labels if label != -1)
 
 
 def _parse_kisel(text: str) -> Iterator[_Entry]:
@@ -160,7 +162,7 @@ def _table(text: str, name: str, labels: str) -> Iterator[_Entry]:
                 valid = _class_indices(cell)
             except ValueError as error:
                 raise DataError(f"line {end}: the labels '{cell}' are not class indices.") from error
-            yield f"line {end}", row[name_column], valid
+            yield end, row[name_column], valid
     except csv.Error as error:
         raise DataError(f"after line {end}: {error}.") from error
 
