@@ -1,4 +1,4 @@
-"""Imports files in process."""
+"""Imports and exports files in process."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +9,7 @@ from eyechart.cli import main
 from eyechart.results.records import Record, read_run
 
 Import = Callable[..., Path]
+Export = Callable[..., list[Path]]
 
 
 @pytest.fixture
@@ -33,3 +34,14 @@ def import_record(import_files: Import) -> Callable[..., Record]:
         return record
 
     return import_record
+
+
+@pytest.fixture
+def export(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Export:
+    """Export a run, and return the paths that were printed."""
+
+    def export(format_name: str, *arguments: object) -> list[Path]:
+        assert main(["export", format_name, *arguments, "--out", tmp_path / "out"]) == 0
+        return [Path(line) for line in capsys.readouterr().out.splitlines() if line.startswith(str(tmp_path / "out"))]
+
+    return export

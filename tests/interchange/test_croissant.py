@@ -13,17 +13,6 @@ from eyechart.cli import main
 Export = Callable[..., list[Path]]
 
 
-@pytest.fixture
-def export(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Export:
-    """Export a run, and return the paths that were printed."""
-
-    def export(format_name: str, *arguments: object) -> list[Path]:
-        assert main(["export", format_name, *arguments, "--out", tmp_path / "out"]) == 0
-        return [Path(line) for line in capsys.readouterr().out.splitlines() if line.startswith(str(tmp_path / "out"))]
-
-    return export
-
-
 def test_the_description_of_a_split_names_its_index(export: Export, capsys: pytest.CaptureFixture[str]) -> None:
     index, description = export("croissant", "toybox/sample", "--license=https://spdx.org/licenses/CC0-1.0")
     rows = [*csv.DictReader(index.read_text(encoding="utf-8").splitlines())]

@@ -4,23 +4,9 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
-from eyechart.cli import main
 from eyechart.results.records import Record, read_run
 
 Export = Callable[..., list[Path]]
-
-
-@pytest.fixture
-def export(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Export:
-    """Export a run, and return the paths that were printed."""
-
-    def export(format_name: str, *arguments: object) -> list[Path]:
-        assert main(["export", format_name, *arguments, "--out", tmp_path / "out"]) == 0
-        return [Path(line) for line in capsys.readouterr().out.splitlines() if line.startswith(str(tmp_path / "out"))]
-
-    return export
 
 
 def by_case(run: Path) -> dict[tuple[str, str], Record]:

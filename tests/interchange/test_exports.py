@@ -16,17 +16,6 @@ FILES = Path(__file__).parent / "files"
 Export = Callable[..., list[Path]]
 
 
-@pytest.fixture
-def export(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Export:
-    """Export a run, and return the paths that were printed."""
-
-    def export(format_name: str, *arguments: object) -> list[Path]:
-        assert main(["export", format_name, *arguments, "--out", tmp_path / "out"]) == 0
-        return [Path(line) for line in capsys.readouterr().out.splitlines() if line.startswith(str(tmp_path / "out"))]
-
-    return export
-
-
 def test_cases_with_several_label_sets_become_logs(run_folder: Path, export: Export) -> None:
     records = {record.model.spec: record for record in read_run(run_folder).records}
     logs = [json.loads(path.read_bytes()) for path in export("inspect", run_folder)]

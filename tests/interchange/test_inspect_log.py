@@ -9,9 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import msgspec
-import pytest
 
-from eyechart.cli import main
 from eyechart.interchange.inspect_logs import read_inspect_log
 from eyechart.reports.exports.inspect_log import export_inspect_logs
 from eyechart.reports.runs import load
@@ -19,17 +17,6 @@ from eyechart.results.records import Record, read_run
 
 FILES = Path(__file__).parent / "files"
 Export = Callable[..., list[Path]]
-
-
-@pytest.fixture
-def export(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Export:
-    """Export a run, and return the paths that were printed."""
-
-    def export(format_name: str, *arguments: object) -> list[Path]:
-        assert main(["export", format_name, *arguments, "--out", tmp_path / "out"]) == 0
-        return [Path(line) for line in capsys.readouterr().out.splitlines() if line.startswith(str(tmp_path / "out"))]
-
-    return export
 
 
 def by_case(run: Path) -> dict[tuple[str, str], Record]:

@@ -8,24 +8,12 @@ import pytest
 import yaml
 from huggingface_hub import ModelCard, parse_eval_result_entries
 
-from eyechart.cli import main
 from eyechart.errors import ReportError
 from eyechart.reports.exports import model_card
 from eyechart.reports.runs import load
 
 FILES = Path(__file__).parent / "files"
 Export = Callable[..., list[Path]]
-
-
-@pytest.fixture
-def export(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Export:
-    """Export a run, and return the paths that were printed."""
-
-    def export(format_name: str, *arguments: object) -> list[Path]:
-        assert main(["export", format_name, *arguments, "--out", tmp_path / "out"]) == 0
-        return [Path(line) for line in capsys.readouterr().out.splitlines() if line.startswith(str(tmp_path / "out"))]
-
-    return export
 
 
 def test_results_of_the_hub_are_read_back(import_files: Any, export: Export) -> None:

@@ -5,15 +5,9 @@ from hypothesis import strategies as st
 
 from eyechart.parsers import letter
 from eyechart.parsers.text import fold
-from tests.parsers.pieces import PIECES
+from tests.parsers.pieces import texts
 
 OPTIONS = ("tench", "goldfish", "great white shark", "cat", "a dog", "wig", "ibex", "yes", "iris")
-
-made = st.lists(st.sampled_from(PIECES), max_size=12).flatmap(
-    lambda parts: st.sampled_from((" ", "")).map(lambda by: by.join(parts))
-)
-anything = st.text(max_size=60)
-texts = made | anything
 
 
 @given(texts)

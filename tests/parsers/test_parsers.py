@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from eyechart.parsers import class_name, json_answers, letter, number, yes_no
 from eyechart.parsers.text import ParseResult
-from tests.parsers.pieces import PIECES
+from tests.parsers.pieces import texts
 
 OPTIONS = ("tench", "goldfish", "great white shark", "cat", "a dog", "wig", "ibex", "yes", "iris")
 KEYS = ("1", "2", "3")
@@ -20,11 +20,6 @@ READ: dict[str, Callable[[str], ParseResult[Any]]] = {
     "yes_no": yes_no.parse,
     "number": number.parse,
 }
-made = st.lists(st.sampled_from(PIECES), max_size=12).flatmap(
-    lambda parts: st.sampled_from((" ", "")).map(lambda by: by.join(parts))
-)
-anything = st.text(max_size=60)
-texts = made | anything
 parsers = pytest.mark.parametrize("kind", READ)
 
 

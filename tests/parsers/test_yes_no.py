@@ -1,17 +1,10 @@
 """Tests of `eyechart.parsers.yes_no`."""
 
 from hypothesis import given
-from hypothesis import strategies as st
 
 from eyechart.parsers import yes_no
 from eyechart.parsers.text import fold
-from tests.parsers.pieces import PIECES
-
-made = st.lists(st.sampled_from(PIECES), max_size=12).flatmap(
-    lambda parts: st.sampled_from((" ", "")).map(lambda by: by.join(parts))
-)
-anything = st.text(max_size=60)
-texts = made | anything
+from tests.parsers.pieces import texts
 
 
 @given(texts)

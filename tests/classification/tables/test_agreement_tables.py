@@ -2,7 +2,6 @@
 
 import csv
 import sys
-from io import StringIO
 from xml.etree import ElementTree
 
 import numpy as np
@@ -13,20 +12,9 @@ from eyechart.errors import ReportError
 from eyechart.reports.figures.registry import draw, figure_drawers
 from eyechart.reports.runs import load
 from eyechart.reports.tables.registry import table_builders, tables
-from eyechart.reports.tables.render import to_csv
 
 CLIP = "ViT-B-32/laion2b_s34b_b79k"
 TIMM = "timm[tf_efficientnet_lite0]"
-
-
-def read(text):
-    return list(csv.DictReader(StringIO(to_csv(text))))
-
-
-@pytest.fixture
-def table(run_folder):
-    """One table of the run as rows of its csv."""
-    return lambda name, labels=None: read(tables(name, load([run_folder]), labels))
 
 
 def test_figure_9_pairs_every_two_models_and_the_original_labels(table):

@@ -1,31 +1,9 @@
 """Tests of `eyechart.classification.tables.category_tables`."""
 
-import csv
-from io import StringIO
-
-import pytest
-
-from eyechart.reports.runs import load
-from eyechart.reports.tables.registry import tables
-from eyechart.reports.tables.render import to_csv
+from tests.classification.tables.table_rows import of
 
 CELLS = ("A", "S", "S+", "S-", "M", "M+", "M-")
 CLIP = "ViT-B-32/laion2b_s34b_b79k"
-
-
-def read(text):
-    return list(csv.DictReader(StringIO(to_csv(text))))
-
-
-def of(rows, model, **wanted):
-    (row,) = [row for row in rows if row["Model"] == model and all(row[key] == value for key, value in wanted.items())]
-    return row
-
-
-@pytest.fixture
-def table(run_folder):
-    """One table of the run as rows of its csv."""
-    return lambda name, labels=None: read(tables(name, load([run_folder]), labels))
 
 
 def test_table_2_counts_the_categories(table):

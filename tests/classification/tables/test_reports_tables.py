@@ -1,9 +1,6 @@
 """The tables come out of a run's files with the numbers that the records hold, and in the published layouts."""
 
-import csv
 import re
-from io import StringIO
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -12,34 +9,14 @@ from eyechart.classification.tables.category_tables import LABEL_CATEGORIES
 from eyechart.errors import ReportError
 from eyechart.reports.runs import load, model_name
 from eyechart.reports.tables.registry import table_builders, tables
-from eyechart.reports.tables.render import Table, to_csv, to_markdown
+from eyechart.reports.tables.render import Table, to_markdown
 from eyechart.reports.tables.selection import Page
 from eyechart.results.records import read_run
+from tests.classification.tables.table_rows import golden, of, read
 
-GOLDEN = Path(__file__).parents[2] / "golden"
 CELLS = ("A", "S", "S+", "S-", "M", "M+", "M-")
 CLIP = "ViT-B-32/laion2b_s34b_b79k"
 TIMM = "timm[tf_efficientnet_lite0]"
-
-
-def golden(name):
-    with (GOLDEN / f"{name}.csv").open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def read(text):
-    return list(csv.DictReader(StringIO(to_csv(text))))
-
-
-def of(rows, model, **wanted):
-    (row,) = [row for row in rows if row["Model"] == model and all(row[key] == value for key, value in wanted.items())]
-    return row
-
-
-@pytest.fixture
-def table(run_folder):
-    """One table of the run as rows of its csv."""
-    return lambda name, labels=None: read(tables(name, load([run_folder]), labels))
 
 
 def published(row):

@@ -1,38 +1,10 @@
 """Tests of `eyechart.classification.tables.weasel`."""
 
-import csv
-from io import StringIO
-from pathlib import Path
-
-import pytest
-
 from eyechart.reports.runs import load
 from eyechart.reports.tables.registry import tables
-from eyechart.reports.tables.render import to_csv
-
-GOLDEN = Path(__file__).parents[2] / "golden"
+from tests.classification.tables.table_rows import golden, of, read
 
 TIMM = "timm[tf_efficientnet_lite0]"
-
-
-def golden(name):
-    with (GOLDEN / f"{name}.csv").open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def read(text):
-    return list(csv.DictReader(StringIO(to_csv(text))))
-
-
-def of(rows, model, **wanted):
-    (row,) = [row for row in rows if row["Model"] == model and all(row[key] == value for key, value in wanted.items())]
-    return row
-
-
-@pytest.fixture
-def table(run_folder):
-    """One table of the run as rows of its csv."""
-    return lambda name, labels=None: read(tables(name, load([run_folder]), labels))
 
 
 def test_table_9_treats_the_original_labels_as_predictions(table):

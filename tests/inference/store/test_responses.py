@@ -1,65 +1,22 @@
 """Responses in the store: what one run asked, another need not ask again; the bytes do not depend on the order."""
 
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import StoreError
-from eyechart.inference.requests.text_requests import Generate, TextRequest
 from eyechart.inference.runner.runner import Runner
 from eyechart.inference.store import responses
 from eyechart.inference.store.copies import RemoteStore, push_store
-from eyechart.inference.store.entries import Key, Store, StoreEntry, Writer, request_key
+from eyechart.inference.store.entries import Key, Store, StoreEntry, Writer
 from eyechart.inference.store.responses import Response, Responses
 from eyechart.models.types import Answer, Identity, Usage
+from tests.inference.library import COUNT, Library, said
 
-COUNT = 8
 PASSING = Answer("", (), False, error="429: too many requests", retry=True)
-
-
-def said(numbers: tuple[int, ...], text: str) -> str:
-    return f"{text} {numbers[0]}"
-
-
-@dataclass(frozen=True)
-class Library:
-    """A store with one book of two questions an image: place 2 · image + question."""
-
-    root: Path
-    dataset: Dataset
-
-    def asked(self, indices: Sequence[int]) -> Generate:
-        return Generate(tuple(TextRequest((index // 2, f"question {index % 2}"), 16) for index in indices))
-
-    def key(self, model: Any) -> Key:
-        return request_key(self.asked([0]), model, self.dataset)
-
-    def entry(self, model: Any) -> StoreEntry:
-        return Store(self.root).entry(self.key(model))
-
-    def ask(self, model: Any, indices: Sequence[int], told: Any = lambda *_: None) -> Responses:
-        return Runner(Store(self.root), None, 0, told).run(self.asked(indices), model, self.dataset)
-
-    def files(self, model: Any) -> dict[str, bytes]:
-        folder = self.entry(model).folder
-        return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "lock"}
-
-
-@pytest.fixture
-def library(tmp_path: Path, pictures: Callable[..., Dataset]) -> Library:
-    return Library(tmp_path / "store", pictures([-1] * COUNT))
-
-
-@pytest.fixture
-def other(library: Library) -> Library:
-    """Another store for the same questions."""
-    return replace(library, root=library.root.with_name("other"))
 
 
 def indices(model: Any) -> list[int]:

@@ -8,6 +8,8 @@ from PIL import Image
 
 from tests.oodbench.data.coco_folder import Folder
 
+Fill = Callable[..., Path]
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
@@ -26,3 +28,17 @@ def left_out(folder: Folder) -> Callable[[], list[tuple[str, int, str]]]:
         return [(one.why, one.count, one.first) for one in annotation.excluded] if annotation else []
 
     return found
+
+
+@pytest.fixture
+def fill(tmp_path: Path) -> Fill:
+    """Put empty files into a folder of the root."""
+
+    def filled(folder: str, *names: str) -> Path:
+        for name in names:
+            path = tmp_path / folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+        return tmp_path
+
+    return filled

@@ -6,45 +6,12 @@ from pathlib import Path
 import pytest
 
 from eyechart.data.splits.open_split import list_splits, open_split
-from eyechart.data.splits.registry import SplitRef
 from eyechart.errors import DataError
 from eyechart.oodbench.data.annotated_splits import FORMATS
-from eyechart.oodbench.data.registered import OODBENCH
+from tests.oodbench.data.recognised_splits import CITYSCAPES, COCO, LVIS, NUSCENES, TRAIN, found, missing
 
 Fill = Callable[..., Path]
-COCO, TRAIN = ("annotations/instances_val2017.json", "val2017/1.jpg"), ("annotations/instances_train2017.json",)
-LVIS, NUSCENES = ("lvis_v1_val.json", "val2017/1.jpg"), ("v1.0-mini/sample_data.json", "samples/CAM_FRONT/1.jpg")
-CITYSCAPES = ("gtFine/val/ulm/1.json", "leftImg8bit/val/ulm/1.png")
 EVERY = {"coco": COCO, "lvis": LVIS, "nuscenes": NUSCENES, "cityscapes": CITYSCAPES}
-
-
-@pytest.fixture
-def fill(tmp_path: Path) -> Fill:
-    """Put empty files into a folder of the root."""
-
-    def filled(folder: str, *names: str) -> Path:
-        for name in names:
-            path = tmp_path / folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.touch()
-        return tmp_path
-
-    return filled
-
-
-def recognised(root: Path) -> list[SplitRef]:
-    """What OODBench reads of the folders of a data root, asked as a survey of the root asks."""
-    folders = (root, *sorted(root.glob("*/")), *sorted(root.glob("*/*/")))
-    return [ref for folder in folders for ref in OODBENCH.recognises(folder, root)]
-
-
-def found(root: Path) -> list[tuple[str, str, str]]:
-    """The name, format and part of every split, and all that is missing."""
-    return [(ref.split, ref.layout, ref.part) for ref in recognised(root) if not ref.missing]
-
-
-def missing(root: Path) -> dict[str, str]:
-    return {ref.split: ref.missing for ref in recognised(root) if ref.missing}
 
 
 @pytest.mark.parametrize("kind", FORMATS)

@@ -12,9 +12,13 @@ from eyechart.realbirdid.data.inaturalist import ImportResult as Result
 from eyechart.realbirdid.data.inaturalist import (
     import_birds,
 )
+from eyechart.realbirdid.data.observation_table import parse_observations, read_birds
+from eyechart.realbirdid.data.observations import Observations
+from tests.realbirdid.data.bird_lines import HEADER, TAXONOMY
 from tests.realbirdid.data.inaturalist_tables import Rows
 
 Make = Callable[..., Result]
+Read = Callable[..., Observations]
 
 
 def csv_text(rows: list[Rows], columns: tuple[str, ...] = ()) -> str:
@@ -41,3 +45,17 @@ def make(tmp_path: Path) -> Make:
         return import_birds(tmp_path / "export.csv", tmp_path / "in", tmp_path / "out/birds", **options)
 
     return made
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Read:
+    """Read lines of birds.csv beside a taxonomy, and ranges if there are any."""
+
+    def written(*lines: str, ranges: str = "", taxonomy: str = TAXONOMY, header: str = HEADER) -> Observations:
+        (tmp_path / "birds.csv").write_text("\n".join([header, *lines]), encoding="utf-8")
+        (tmp_path / "taxonomy.csv").write_text(taxonomy, encoding="utf-8")
+        if ranges:
+            (tmp_path / "ranges.csv").write_text(ranges, encoding="utf-8")
+        return parse_observations(tmp_path, read_birds(tmp_path))
+
+    return written

@@ -10,32 +10,9 @@ from pyarrow import parquet
 from eyechart.errors import DataError
 from eyechart.realbirdid.data.observation_table import parse_observations, read_birds
 from eyechart.realbirdid.data.observations import Observations
+from tests.realbirdid.data.bird_lines import CROW, HEADER, RANGES, RAVEN, TIT, lists
 
-HEADER = "image,observation_id,species,genus,answerable,reason,latitude,longitude,candidates"
-TAXONOMY = "species,genus\nCorvus corax,Corvus\nPica pica,Pica\nCorvus corone,Corvus\nParus major,Parus\n"
-RAVEN = "a.jpg,1,Corvus corax,Corvus,1,,50.5,8.25,Pica pica;Corvus corax"
-CROW = "b.jpg,2,,Corvus,0,vocalization,50,8,Corvus corax;Corvus corone"
-TIT = "c.jpg,3,Parus major,Parus,1,,,,"
-RANGES = "species,south,north,west,east\nPica pica,40,60,-10,20\nCorvus corax,0,10,170,-170\nPica pica,-10,0,0,10\n"
 Read = Callable[..., Observations]
-
-
-@pytest.fixture
-def read(tmp_path: Path) -> Read:
-    def written(*lines: str, ranges: str = "", taxonomy: str = TAXONOMY, header: str = HEADER) -> Observations:
-        (tmp_path / "birds.csv").write_text("\n".join([header, *lines]), encoding="utf-8")
-        (tmp_path / "taxonomy.csv").write_text(taxonomy, encoding="utf-8")
-        if ranges:
-            (tmp_path / "ranges.csv").write_text(ranges, encoding="utf-8")
-        return parse_observations(tmp_path, read_birds(tmp_path))
-
-    return written
-
-
-def lists(found: Observations) -> list[list[int]]:
-    return [
-        found.candidates[start:stop].tolist() for start, stop in zip(found.offsets, found.offsets[1:], strict=False)
-    ]
 
 
 def test_a_cell_that_is_no_day_is_refused(read: Read) -> None:
