@@ -114,7 +114,7 @@ def get_marker(definition: pytest.Item) -> pytest.Mark | None:
     if set(marker.kwargs) != {"protocol"} or (name := protocol_name(marker)) is None:
         raise pytest.Collector.CollectError(
             f"{definition.nodeid}: @pytest.mark.eyechart takes protocol=…, a class or one of "
-            f"{', '.join(protocol_modules())}, and names of benchmarks in place of the protocol's own. "
+            f"{', '.join(protocol_modules())}, and names of benchmarks instead of the protocol's own. "
             f"Got {marker.args!r} and {marker.kwargs!r} instead."
         )
     if not benchmark_names(marker):

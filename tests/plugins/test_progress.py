@@ -192,19 +192,19 @@ def state(**values: Any) -> State:
 
 
 def test_a_long_name_leaves_room_for_the_counts() -> None:
-    long = state(case=f"imagenet/val/{'long' * 40}[]", done=12_345, total=50_000, fresh=500, unit="questions")
+    long = state(case=f"imagenet/val/{'long' * 40}[]", done=12_345, total=50_000, fresh=500, unit="requests")
     said = _format_line("3/84 cases, 1:02:03 left", [long], 119)
-    assert "12345/50000 questions" in said
-    assert "250.00 questions/s" in said
+    assert "12345/50000 requests" in said
+    assert "250.00 requests/s" in said
     assert len(said) <= 119
     narrow = _format_line("3/84 cases, 1:02:03 left", [long], 79)
-    assert narrow.endswith("long[]: 12345/50000 questions [00:03]")
+    assert narrow.endswith("long[]: 12345/50000 requests [00:03]")
     assert narrow.startswith("3/84 cases, 1:02:03 left | …")
     assert len(narrow) <= 79
 
 
 def test_cases_that_count_unlike_things_have_answers_in_common() -> None:
-    said = _format_line("0/9 cases", [state(), state(unit="questions", done=2, fresh=2)])
+    said = _format_line("0/9 cases", [state(), state(unit="requests", done=2, fresh=2)])
     assert said.startswith("0/9 cases | 2 cases: 6/36 answers")
     assert "3.00 answers/s" in said
 
@@ -224,7 +224,7 @@ def test_other_questions_are_counted_anew() -> None:
     running = _Running("a case")
     fresh = []
     for done, total in ((500, 2700), (2700, 2700), (0, 59), (16, 59), (59, 59), (59, 70), (70, 70)):
-        running.count(done, total, "questions")
+        running.count(done, total, "requests")
         fresh.append(running.state["fresh"])
     assert fresh == [0, 2200, 0, 16, 59, 0, 11]
     assert running.counts == (2700 + 59 + 70, 2200 + 59 + 11)

@@ -101,7 +101,7 @@ def explain(run: Path, case: str, protocol: str, metric: str, labels: str | None
 
 
 def print_tables(tables: Sequence["Table"], format_name: str) -> None:
-    """Print tables; csv has no place for notes, so they are printed on stderr."""
+    """Print tables; the notes of csv are printed on stderr, so that its rows are data alone."""
     from eyechart.reports.tables.render import RENDERERS
 
     sys.stdout.write(RENDERERS[format_name](tables))

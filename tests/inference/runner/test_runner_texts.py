@@ -178,7 +178,7 @@ def test_progress_counts_what_is_kept(ask: Asks, talker: Any) -> None:
     with pytest.raises(ConnectionResetError):
         ask(talker(number, stop=2))
     ask(talker(number), told=lambda *done: told.append(done[:3]))
-    assert told == [(done, COUNT, "questions") for done in range(2, COUNT + 1)]
+    assert told == [(done, COUNT, "requests") for done in range(2, COUNT + 1)]
 
 
 def test_the_cost_of_all_is_estimated_from_the_first_answers(ask: Asks, talker: Any) -> None:

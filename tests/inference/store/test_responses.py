@@ -263,7 +263,7 @@ def test_progress_counts_the_questions_asked_for(library: Library, talker: Any) 
     library.ask(talker(said), range(4))
     told: list[tuple[int, int, str]] = []
     library.ask(talker(said), [2, 3, 4, 4, 5], lambda *how: told.append(how[:3]))
-    assert told == [(done, 4, "questions") for done in (2, 3, 4)]
+    assert told == [(done, 4, "requests") for done in (2, 3, 4)]
 
 
 def test_a_budget_is_told_what_others_asked(library: Library, talker: Any) -> None:

@@ -117,7 +117,7 @@ def _columns_by_name(head: Head, dataset: Dataset) -> _HeadColumns:
         for part in {name, *name.split(",")}:
             outputs.setdefault(normalise_name(part), set()).add(index)
     found = [outputs.get(normalise_name(name), set()) for name in dataset.names]
-    indices = np.array([min(places) if len(places) == 1 else NONE for places in found], np.int64)
+    indices = np.array([min(named) if len(named) == 1 else NONE for named in found], np.int64)
     offered = [*(dataset.subset or range(dataset.classes))]
     lost = [dataset.names[index] for index in offered if indices[index] == NONE]
     if lost or len({*indices[offered].tolist()}) < len(offered):

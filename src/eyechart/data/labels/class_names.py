@@ -198,7 +198,7 @@ def _lines(path: str, what: str, known: Sequence[str]) -> tuple[str, ...]:
 def _template(path: str, number: int, line: str) -> str:
     slots = {*_slots(line)}
     if len(slots) != 1 or not slots <= {"", "c"}:
-        raise VocabularyError(f"{path}, line {number} is '{line}'. Write the class name's place as {{c}} or {{}}.")
+        raise VocabularyError(f"{path}, line {number} is '{line}'. Write {{c}} or {{}} where the class name stands.")
     return line.replace("{}", "{c}")
 
 

@@ -54,7 +54,7 @@ from eyechart.models.types import (
 )
 
 _CheckWidth = Callable[[int], None]
-IMAGES, TEXTS, QUESTIONS = "images", "texts", "questions"  # units of the progress
+IMAGES, TEXTS, REQUESTS = "images", "texts", "requests"  # units of the progress
 FIRST_ANSWERS = 20  # from which on the cost of all is estimated
 
 
@@ -424,7 +424,7 @@ class BatchRun:
         numbers = {request_id: number for number, request_id in reversed([*enumerate(self.ids)])}
         missing = sorted(number for request_id, number in numbers.items() if request_id not in stored)
         done = before = len(numbers) - len(missing)
-        self.progress(done, len(numbers), QUESTIONS)
+        self.progress(done, len(numbers), REQUESTS)
         spent = Usage()
         for number, answer in self.engine().answer_requests(self.batch, self.model, self.dataset, missing):
             request_id = self.ids[number]
@@ -434,7 +434,7 @@ class BatchRun:
                 all_stored[request_id] = responses.append(writer, request_id, answer)
                 self.model.on_cached_usage({request_id: Usage()})  # the model counted it when it answered
                 done, spent = done + 1, spent + all_stored[request_id][1]
-                self.progress(done, len(numbers), QUESTIONS, self.describe_cost(spent, done - before, len(missing)))
+                self.progress(done, len(numbers), REQUESTS, self.describe_cost(spent, done - before, len(missing)))
         return all_stored, failed
 
     def describe_cost(self, spent: Usage, fresh: int, total: int) -> str:

@@ -24,15 +24,15 @@ def find_class_names(path: Path, metadata: Mapping[str, str], outputs: int) -> t
     Raises:
         ModelError: There are names for another number of outputs.
     """
-    place, names = f"The metadata of {path}", _in_metadata(metadata)
+    source, names = f"The metadata of {path}", _in_metadata(metadata)
     for folder in () if names else (path.parent, path.parent.parent):
         if not names and (folder / "config.json").is_file():
-            place, names = str(folder / "config.json"), _in_config(folder / "config.json")
+            source, names = str(folder / "config.json"), _in_config(folder / "config.json")
     if not names or all(_PLACEHOLDER.fullmatch(name) for name in names):
         return ()
     if len(names) != outputs:
         raise ModelError(
-            f"{place} names {len(names)} classes, but {path.name} has {outputs} outputs. Correct or remove the names."
+            f"{source} names {len(names)} classes, but {path.name} has {outputs} outputs. Correct or remove the names."
         )
     return tuple(names)
 

@@ -1,4 +1,4 @@
-"""Where exporters leave the preprocessing of a graph: the places, in a fixed order. It is never guessed."""
+"""Where exporters leave the preprocessing of a graph: its metadata and files, in a fixed order. It is never guessed."""
 
 import ast
 import json
@@ -32,13 +32,13 @@ def find_preprocessing(
         size: Height and width of the graph's images, None if they are free.
 
     Raises:
-        ModelError: No place has one, or what is there is not supported.
+        ModelError: Neither metadata nor a file says it, or what they say is not supported.
     """
     if given:
-        place = Path(given).expanduser()
-        if not place.is_file():
+        source = Path(given).expanduser()
+        if not source.is_file():
             raise ModelError(f"The file preprocessing={given} does not exist. Check the path.")
-        return _steps(str(place), _from_any(_read_json(place)) or (from_timm, _read_json(place)))
+        return _steps(str(source), _from_any(_read_json(source)) or (from_timm, _read_json(source)))
     if found := _in_metadata(path, metadata, size):
         return _steps(f"the metadata of {path}", found)
     beside = path.with_suffix(".json")
@@ -66,19 +66,19 @@ def _read_json(path: Path) -> Settings:
     return read
 
 
-def _steps(place: str, found: _Found) -> Preprocessing:
-    """Return the steps of settings. Raises ModelError that names their place."""
+def _steps(source: str, found: _Found) -> Preprocessing:
+    """Return the steps of settings. Raises ModelError that names where they are from."""
     reader, settings = found
     try:
         return reader(settings)
     except KeyError as error:
         raise ModelError(
-            f"The preprocessing in {place} has no {error.args[0]}. Add it, or write like=SPEC, the model that the file "
-            "was exported from."
+            f"The preprocessing in {source} has no {error.args[0]}. Add it, or write like=SPEC, the model that the "
+            "file was exported from."
         ) from error
     except (ValueError, TypeError, AttributeError, ZeroDivisionError) as error:
         raise ModelError(
-            f"The preprocessing in {place} cannot be used ({error}). Write preprocessing=FILE with settings that can."
+            f"The preprocessing in {source} cannot be used ({error}). Write preprocessing=FILE with settings that can."
         ) from error
 
 

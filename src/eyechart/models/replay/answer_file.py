@@ -51,7 +51,7 @@ class AnswerFile(Model):
     def identity(self) -> Identity:
         """The identity of the model: the file's sha256 replaces the sha256 of weights."""
         return Identity(
-            backend="replay",
+            backend=self.spec.backend,
             name=self.spec.options.get("name", self.path.stem),
             weights_sha256=file_sha256(self.path),
             dtype="",

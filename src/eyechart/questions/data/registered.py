@@ -8,6 +8,8 @@ from eyechart.data.splits.registry import SplitRef
 from eyechart.errors import DataError
 from eyechart.questions.data.table_files import NAMES
 
+_NAME = "questions"  # of the registered data set, which is the layout and the family of its splits
+
 
 class _Questions:
     """Questions of the user about images of the user; none are packaged."""
@@ -26,7 +28,7 @@ class _Questions:
         """Return the split of a folder ROOT/<benchmark>/<split> with a table of questions."""
         if root in (folder, folder.parent) or not any((folder / name).is_file() for name in NAMES):
             return ()
-        return (SplitRef(folder.parent.name, folder.name, "questions", str(folder), family="questions"),)
+        return (SplitRef(folder.parent.name, folder.name, _NAME, str(folder), family=_NAME),)
 
     def open_folder(self, ref: SplitRef, cache: Path | None) -> Dataset:  # noqa: ARG002
         """Open a table of the user."""

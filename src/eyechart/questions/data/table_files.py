@@ -14,7 +14,7 @@ from eyechart.errors import DataError
 from eyechart.files.text_files import decode_text
 
 NAMES = ("questions.csv", "questions.tsv", "questions.jsonl", "questions.parquet")
-ANSWER_NAMES = tuple(name.replace("questions", "answers") for name in NAMES)
+ANSWER_NAMES = ("answers.csv", "answers.tsv", "answers.jsonl", "answers.parquet")
 _LARGEST_CELL = 2**31 - 1  # a cell may be an image
 
 

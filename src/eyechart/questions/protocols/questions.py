@@ -119,7 +119,7 @@ class Questions(Protocol[QuestionPredictions]):
     )
     prompt_kinds: ClassVar[Mapping[str, str]] = {name: name for name in PROMPTS.values()}
     requires = ("generator",)
-    replays = "questions"
+    replays = name
     options = (KIND, TOLERANCE, MAPPING, TEXT_ENCODER, CIRCULAR, SHUFFLE, PROMPT, parser_option(), MAX_TOKENS)
     benchmarks = ("questions/*",)
     metrics = (accuracy,)
