@@ -5,7 +5,7 @@ A package has its protocols in a folder, each in a module that has the protocol'
     [project.entry-points."eyechart.protocols"]
     my_package = "my_package.protocols"
 
-The names are those of the files, so that no module is imported before its protocol is used.
+The files give the names, so that no module is imported before its protocol is used.
 """
 
 from collections.abc import Mapping
@@ -92,7 +92,7 @@ def _registered(name: str) -> Protocol[Predictions]:
 
 
 def _protocol_class(module: ModuleType, name: str) -> type[Protocol[Predictions]]:
-    """Return the class of a module whose `name` is that of the module. Raises SpecError if there is not one."""
+    """Return the class whose `name` its module has, too. Raises SpecError if there is none, or more than one."""
     classes = {each for each in vars(module).values() if isinstance(each, type) and issubclass(each, Protocol)}
     names = {each: each.name for each in classes if hasattr(each, "name")}
     chosen = [each for each, its in names.items() if its == name]

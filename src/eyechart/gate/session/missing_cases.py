@@ -33,7 +33,7 @@ class CaseFunction:
     marks: Sequence[str]
 
     def requests(self, evidence: Evidence, test: str) -> bool:
-        """Return whether the function requests a case if its split and model exist; `test` is that of the case."""
+        """Return whether the function requests a case if its split and model exist; `test` is the one of the case."""
         suits = includes_benchmark(self.benchmarks, evidence.case.partition("/")[0], None)
         packaged = not self.test and (not test or test.endswith(f"::{self.name}"))
         own = bool(self.test) and self.test == test

@@ -167,7 +167,7 @@ class ScoreChoices(BaseRequest):
         Raises ValueError for the best choice until it is unique, which no model gives.
         """
         if self.best and self.until != "end":
-            raise ValueError("The best choice is that of whole answers. Expected until='end' with best=True.")
+            raise ValueError("Only whole answers have a best choice. Expected until='end' with best=True.")
         number = 2 if self.best else {"end": 0, "unique": 1}[self.until]
         kinds = IMAGE_SCORE_KINDS if self.items is None else TEXT_SCORE_KINDS
         return KeyFields(kinds[number], sha256(msgspec.json.encode([self.parts, self.choices])).hexdigest())

@@ -153,7 +153,7 @@ def check_file(path: Path) -> None:
 
 
 def check_backend(path: Path, backend: str) -> None:
-    """Raise ModelError for a file whose ending is that of another backend."""
+    """Raise ModelError for a file with the ending of another backend."""
     if (other := BACKENDS.get(path.suffix, backend)) != backend:
         raise ModelError(f"{path} is no file for {backend}[…]. Write {other}[{path.name},…] for it.")
 

@@ -32,8 +32,8 @@ def read_metadata(path: Path, entries: Mapping[str, bytes]) -> Mapping[str, str]
     """
     own = {name: text.decode() for name, text in entries.items() if name.startswith("eyechart.")}
     zipped = _zipped(path)
-    said = {str(name): str(value) for name, value in json.loads(zipped.get(ULTRALYTICS, b"{}")).items()}
-    return {**said, **(_of_schema(path, entries[SCHEMA_KEY], zipped) if SCHEMA_KEY in entries else {}), **own}
+    written = {str(name): str(value) for name, value in json.loads(zipped.get(ULTRALYTICS, b"{}")).items()}
+    return {**written, **(_of_schema(path, entries[SCHEMA_KEY], zipped) if SCHEMA_KEY in entries else {}), **own}
 
 
 def _zipped(path: Path) -> Mapping[str, bytes]:
@@ -80,7 +80,7 @@ def _byte(parent: Any, field: int) -> int:
 
 
 def _floats(parent: Any, field: int) -> list[float]:
-    """Return a list of floats; one number is that of every channel."""
+    """Return a list of floats; one number counts for every channel."""
     import numpy as np
 
     offset = parent.Offset(4 + 2 * field)

@@ -21,7 +21,7 @@ COLOURS = tuple(
 )
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", ":", "-.")
-SIZES = {"A": LEVELS["A Species"], "UA": LEVELS["UA Genus"]}  # accuracies whose n is that of all images of the set
+SIZES = {"A": LEVELS["A Species"], "UA": LEVELS["UA Genus"]}  # accuracies whose n counts all images of the set
 SMALL = 15  # letters of a legend on an inch
 ENTRY = 0.14  # inches of a line of a legend
 

@@ -82,7 +82,7 @@ def _point(case: CompressedCase, x: tuple[float, float, float]) -> _Point | None
 def describe_dominated(cases: Sequence[CompressedCase]) -> Iterator[str]:
     """Yield a sentence for each variant that another model beats in accuracy and in size, or in accuracy and speed.
 
-    Both intervals must say so: those of the changes of accuracy are apart, and so are those of the speeds.
+    Both must say so: the intervals of the changes of accuracy are apart, and those of the speeds, too.
     """
     for points, better in ((_size_points(cases), "no larger"), (_speed_points(cases), "faster")):
         for point in points:

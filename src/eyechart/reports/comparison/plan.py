@@ -30,7 +30,7 @@ class _Expectation:
     """What is expected of the comparison that is planned.
 
     `discordance` is the proportion of samples whose outcome changes, and `larger` the one that it may be as well. `n`
-    divided by `design_effect` is the number of independent samples. `seconds` and `cost` are those of a sample.
+    divided by `design_effect` is the number of independent samples. `seconds` and `cost` are for one sample.
     """
 
     discordance: float

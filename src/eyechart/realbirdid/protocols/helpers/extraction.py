@@ -40,7 +40,7 @@ class _ChoiceParser(Protocol):
 class ExtractionResult:
     """The choice index of each response (n), `UNPARSED` if none, and errors and truncated responses by their index.
 
-    An error is that of the request, else that of its extraction; a response is truncated if it, or its extraction,
+    An error comes from the request, else from its extraction; a response is truncated if it, or its extraction,
     reached the token limit before it answered.
     """
 
