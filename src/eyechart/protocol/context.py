@@ -99,7 +99,7 @@ class Context:
     @cached_property
     def labels(self) -> list[int]:
         """The original label of each image, -1 where there is none."""
-        return [self.dataset.index[row].label for row in self.dataset.selected]
+        return [*self.dataset.selected_values("label")]
 
     @cached_property
     def candidate_classes(self) -> tuple[int, ...]:

@@ -34,7 +34,7 @@ from eyechart.statistics.softmax import SoftmaxSums, softmax_sums
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
-Column = Sequence[Any]  # a cell for each image
+Column = Iterable[Any]  # a cell for each image
 Float64s = NDArray[np.float64]
 NO_SCORES: Floats = np.zeros((0, 0), np.float32)  # of predictions that have others
 
@@ -415,7 +415,8 @@ class ScoredLabels:
     @cached_property
     def finest_categories(self) -> list[str]:
         """The finest category of each image, "" for one that the label set does not annotate."""
-        finest: list[str] = np.select([self.categories[name] for name in FINEST], FINEST, "").tolist()
+        codes = np.select([self.categories[name] for name in FINEST], range(len(FINEST)), -1)
+        finest: list[str] = np.array([*FINEST, ""], object)[codes].tolist()  # the same text objects for all images
         return finest
 
     def count_outcomes(self, predictions: ClassPredictions) -> OutcomeCounts:

@@ -7,8 +7,8 @@ from hashlib import sha256
 from io import BytesIO
 
 import numpy as np
-from msgspec import structs
 
+from eyechart.data.dataset.columns import repeat
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import SpecError
 
@@ -73,5 +73,5 @@ def blank_out(dataset: Dataset, name: str) -> Dataset:
     """Return a data set that has a blank instead of every image, and its own keys, labels and details."""
     data = blank_image(name)
     digest = sha256(data).hexdigest()
-    index = tuple(structs.replace(row, sha256=digest) for row in dataset.index)
+    index = dataset.columns.replace(sha256=repeat(digest.encode(), len(dataset.index)))
     return replace(dataset, index=index, source=_BlankSource(name, data), with_images=dataset)

@@ -7,6 +7,7 @@ from unicodedata import normalize
 import numpy as np
 from numpy.typing import NDArray
 
+from eyechart.data.dataset.columns import Columns
 from eyechart.data.dataset.dataset import Row, SliceVariable
 from eyechart.data.names import composed
 from eyechart.data.tables import Table, check_unique, find_table, read_table
@@ -40,7 +41,7 @@ def read_slices(folder: Path, rows: Sequence[Row], taken: Collection[str] = ()) 
 
 def _find_rows(table: Table, rows: Sequence[Row]) -> Ints:
     """Return the row of the index of each row of the table (n,)."""
-    known = {row.key: index for index, row in enumerate(rows)}
+    known = {key: index for index, key in enumerate(Columns.of(Row, rows).values("key"))}
     spellings = composed(known)
     keys = [key if key in known else _spelled(key, spellings) for key in table[KEY]]
     unknown = [row for row, key in enumerate(keys) if key not in known]

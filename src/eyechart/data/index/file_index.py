@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 import msgspec
+import numpy as np
 
+from eyechart.data.dataset.columns import Columns
 from eyechart.data.dataset.dataset import Dataset, LabelSet, Row, Source, build_label_set, build_original_labels
 from eyechart.data.names import check_name_lines, space_names
 from eyechart.data.side_files import is_side_file
@@ -123,10 +124,11 @@ def build_dataset(
         raise DataError(f"{location}: its classnames.txt has {len(names)} lines, expected {classes}, one a class.")
     if not entries:
         raise DataError(f"{location} holds no images: fill it, or remove it so that {benchmark}/{split} is no split.")
+    entries = Columns.of(IndexEntry, entries)
     _check_names(location, names)
     _check_keys(location, entries)
     _check_range(location, entries, classes)
-    index = tuple(Row(entry.key, entry.file, entry.sha256, entry.label) for entry in entries)
+    index = Columns.of(Row, entries)
     shown, note = space_names(names)
     return Dataset(
         benchmark=benchmark,
@@ -136,28 +138,23 @@ def build_dataset(
         classes=classes,
         names=shown,
         upright=upright,
-        label_sets={truth.name: truth for truth in _label_sets(index, entries, benchmark, split)},
+        label_sets={truth.name: truth for truth in _label_sets(entries, benchmark, split)},
         notes=(*([note] if note else []), *_describe_labels(entries, classes, shown, numbered=numbered)),
         provenance=provenance,
     )
 
 
 def _describe_labels(
-    entries: Sequence[IndexEntry], classes: int, names: Sequence[str], *, numbered: bool
+    entries: Columns[IndexEntry], classes: int, names: Sequence[str], *, numbered: bool
 ) -> Iterator[str]:
     """Yield notes on labels that may not mean what they seem to."""
-    if classes == 1 and any(entry.label >= 0 for entry in entries):
+    known = entries.arrays["label"]
+    if classes == 1 and (known >= 0).any():
         yield f"there is only one class{f', {names[0]}' if names else ''}, so that every answer is right."
-    first_by_image: dict[str, IndexEntry] = {}
-    pairs = [
-        (first, entry)
-        for entry in entries
-        if entry.label >= 0 and (first := first_by_image.setdefault(entry.sha256, entry)).label != entry.label
-    ]
-    if pairs:
+    if pairs := _find_contradictions(entries):
         count = "one picture is" if len(pairs) == 1 else f"{len(pairs):,} pictures are"
         yield f"{count} in two classes, the first {pairs[0][0].key} and {pairs[0][1].key}: no answer is right for both."
-    labels = {entry.label for entry in entries}
+    labels = {*known.tolist()}
     if numbered and names and len(labels) == classes - 1 and min(labels) == 1:
         yield (
             f"no image has the label 0, '{names[0]}', and all others occur. If the labels count from 1, each is taken "
@@ -165,11 +162,28 @@ def _describe_labels(
         )
 
 
-def _label_sets(index: Sequence[Row], entries: Sequence[IndexEntry], benchmark: str, split: str) -> Iterator[LabelSet]:
-    source = f"the labels of {benchmark}/{split}"
-    by_label = {label: (label,) if label >= 0 else None for label in {row.label for row in index}}
-    single = [by_label[row.label] for row in index]
-    several = [entry.labels for entry in entries]
+def _find_contradictions(entries: Columns[IndexEntry]) -> list[tuple[IndexEntry, IndexEntry]]:
+    """Return the images that have another label than the first one with the same bytes, each after that one."""
+    labels, starts = entries.arrays["label"], entries.arrays["sha256"].astype("S8").view(np.uint64)
+    order = np.argsort(starts)  # numbers, since texts take ten times as long
+    pairs = (starts[order[1:]] == starts[order[:-1]]) & (labels[order[1:]] != labels[order[:-1]])
+    if not pairs.any():
+        return []
+    doubtful = np.isin(starts, starts[order[1:][pairs]]) & (labels >= 0)
+    first_by_image: dict[str, IndexEntry] = {}
+    return [
+        (first, entry)
+        for entry in entries.take(np.flatnonzero(doubtful))
+        if (first := first_by_image.setdefault(entry.sha256, entry)).label != entry.label
+    ]
+
+
+def _label_sets(entries: Columns[IndexEntry], benchmark: str, split: str) -> Iterator[LabelSet]:
+    source, index = f"the labels of {benchmark}/{split}", Columns.of(Row, entries)
+    labels = entries.arrays["label"].tolist()
+    by_label = {label: (label,) if label >= 0 else None for label in {*labels}}
+    single = [by_label[label] for label in labels]
+    several = [*entries.values("labels")]
     if any(single) or not any(several):
         yield build_original_labels(benchmark, index, single, source)
     if any(labels is not None for labels in several):
@@ -186,8 +200,9 @@ def _check_names(location: Path | str, names: Sequence[str]) -> None:
             ) from error
 
 
-def _check_keys(location: Path | str, entries: Sequence[IndexEntry]) -> None:
-    if all(first.key < second.key for first, second in pairwise(entries)):
+def _check_keys(location: Path | str, entries: Columns[IndexEntry]) -> None:
+    keys = entries.arrays["key"]
+    if (keys[:-1] < keys[1:]).all():
         return
     entry_by_key: dict[str, IndexEntry] = {}
     for entry in entries:
@@ -198,8 +213,10 @@ def _check_keys(location: Path | str, entries: Sequence[IndexEntry]) -> None:
             )
 
 
-def _check_range(location: Path | str, entries: Sequence[IndexEntry], classes: int) -> None:
-    for entry in entries:
+def _check_range(location: Path | str, entries: Columns[IndexEntry], classes: int) -> None:
+    labels = entries.arrays["label"]
+    doubtful = (labels < 0) | (labels >= classes)  # or with a list of labels instead
+    for entry in entries.take(np.flatnonzero(doubtful)):
         for label in (entry.label,) if entry.labels is None else entry.labels:
             if not 0 <= label < classes:
                 raise DataError(

@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 from unicodedata import normalize
 from urllib.parse import unquote
 
+from eyechart.data.dataset.columns import Columns
 from eyechart.data.index.file_index import IndexEntry
 from eyechart.data.index.index_cache import load_or_build, read_facts
 from eyechart.errors import DataError
@@ -15,7 +16,7 @@ from eyechart.files.path_encoding import check_locale
 
 def index_images(
     folder: Path, pictures: Sequence[str], *, named_by: Path, remedy: str, cache: Path | None = None
-) -> tuple[IndexEntry, ...]:
+) -> Columns[IndexEntry]:
     """Return one entry per image, in the given order: keys are paths without suffix, and entries have no label.
 
     `pictures` are paths below the folder as the file `named_by` gives them. Pictures are hashed once, then kept in the
@@ -32,9 +33,7 @@ def index_images(
             f"{folder / missing[0]}: {remedy}"
         )
     files = read_facts(folder / path for path in pictures)
-    return tuple(
-        load_or_build(cache, files, lambda: _hash_images(folder, pictures), reader=f"annotated {folder.resolve()}")
-    )
+    return load_or_build(cache, files, lambda: _hash_images(folder, pictures), reader=f"annotated {folder.resolve()}")
 
 
 def find_picture(folder: Path, path: str) -> str:

@@ -9,14 +9,17 @@ from pathlib import Path
 
 import filelock
 import msgspec
+from msgspec import structs
+from msgspec.structs import fields
 
+from eyechart.data.dataset.columns import Columns
 from eyechart.data.index.file_index import IndexEntry
 from eyechart.errors import DataError
 from eyechart.files.atomic import read_checked_lines, write_checked
 from eyechart.files.path_encoding import check_locale
 
-FORMAT = 3
-ENTRIES = 4096  # on each line of a cache file: all at once would take as much memory as the index
+FORMAT = 4
+ENTRIES = 4096  # on each line of a cache file, one list a field: all at once would take as much memory as the index
 
 
 class FileFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -38,19 +41,19 @@ def read_facts(paths: Iterable[Path]) -> list[FileFacts]:
     return [file_facts(path, resolve_folder(path.parent)) for path in paths]
 
 
-def real_path(entry: os.DirEntry[str] | Path, folder: str) -> str:
-    """Return the path without links of an entry of a folder whose path has none."""
-    return os.path.realpath(entry) if entry.is_symlink() else f"{folder}{os.sep}{entry.name}"
+def real_path(path: Path, folder: str) -> str:
+    """Return the path without links of a file or folder in a folder whose path has none."""
+    return os.path.realpath(path) if path.is_symlink() else f"{folder}{os.sep}{path.name}"
 
 
-def file_facts(file: os.DirEntry[str] | Path, folder: str, *, regular: bool = False) -> FileFacts:
-    """Return the facts of a file in a folder whose path has no links; one that is `regular` is no link itself.
+def file_facts(file: Path, folder: str) -> FileFacts:
+    """Return the facts of a file in a folder whose path has no links.
 
     Raises DataError for a broken link.
     """
     try:
         stat = file.stat()
-        path = f"{folder}{os.sep}{file.name}" if regular else real_path(file, folder)
+        path = real_path(file, folder)
     except OSError as error:
         raise DataError(f"{error.filename} cannot be read ({error.strerror}): copy it again, or remove it.") from error
     return FileFacts(path, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
@@ -69,7 +72,7 @@ def load_or_build(
     *,
     reader: str,
     is_current: Callable[[Sequence[IndexEntry]], bool] = lambda _: True,
-) -> Sequence[IndexEntry]:
+) -> Columns[IndexEntry]:
     """Return the index of some files from the cache, or call `build` and cache its result.
 
     The key covers the facts of every file or their hashes, the name of the reader and the format. A corrupt entry is
@@ -77,14 +80,14 @@ def load_or_build(
     builds it and the others wait. A cache folder that is not writable is ignored.
     """
     if cache is None:
-        return build()
+        return Columns.of(IndexEntry, build())
     path = cache / f"{sha256(msgspec.json.encode((FORMAT, reader, files))).hexdigest()}.json"
     if (entries := _read_entries(path)) is not None and is_current(entries):
         return entries
     with hold_lock(path):
         entries = _read_entries(path)
         if entries is None or not is_current(entries):
-            entries = build()
+            entries = Columns.of(IndexEntry, build())
             with suppress(OSError):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 write_checked(path, b"".join(_encode_lines(entries)))
@@ -104,17 +107,22 @@ def hold_lock(path: Path) -> Iterator[None]:
         lock.release()
 
 
-def _encode_lines(entries: Sequence[IndexEntry]) -> Iterator[bytes]:
+def _encode_lines(entries: Columns[IndexEntry]) -> Iterator[bytes]:
     for start in range(0, len(entries), ENTRIES):
-        yield msgspec.json.encode(entries[start : start + ENTRIES]) + b"\n"
+        part = entries[start : start + ENTRIES]
+        line = {"count": len(part), **{name: part.different_values(name) for name in part.arrays}}
+        yield msgspec.json.encode(line) + b"\n"
 
 
-def _read_entries(path: Path) -> Sequence[IndexEntry] | None:
+def _read_entries(path: Path) -> Columns[IndexEntry] | None:
     """Return the entries of a cache file, None if its checksum does not match."""
-    entries = list[IndexEntry]()
+    lists = [(field.name, list[field.type]) for field in fields(IndexEntry)]  # type: ignore[name-defined]
+    decoder = msgspec.json.Decoder(msgspec.defstruct("Line", [("count", int), *lists]))
     try:
-        for line in read_checked_lines(path):
-            entries += msgspec.json.decode(line, type=tuple[IndexEntry, ...])
+        parts = (
+            Columns.of_values(IndexEntry, structs.asdict(line), line.count)  # type: ignore[attr-defined]
+            for line in map(decoder.decode, read_checked_lines(path))
+        )
+        return Columns.join(IndexEntry, parts)
     except (OSError, ValueError):
         return None
-    return entries

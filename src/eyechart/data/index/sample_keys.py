@@ -84,13 +84,13 @@ def location(path: Path, number: int) -> str:
 def find_rows(dataset: Dataset, keys: Sequence[str]) -> Ints:
     """Return the row of the index of each key (n,), -1 for an unknown one; a file name that one image has is a key."""
     index = dataset.index
-    if len(keys) == len(index) and all(map(eq, keys, (row.key for row in index))):
+    if len(keys) == len(index) and all(map(eq, keys, dataset.columns.values("key"))):
         return np.arange(len(index))  # without a dict of all keys
-    by_key = {row.key: position for position, row in enumerate(index)}
+    by_key = {key: position for position, key in enumerate(dataset.columns.values("key"))}
     rows = np.fromiter((by_key.get(key, NONE) for key in keys), np.int64, len(keys))
     if len(others := np.flatnonzero(rows == NONE)):
-        files = Counter(row.file for row in index)
-        by_file = {row.file: position for position, row in enumerate(index) if files[row.file] == 1}
+        files = Counter(dataset.columns.values("file"))
+        by_file = {file: position for position, file in enumerate(dataset.columns.values("file")) if files[file] == 1}
         spellings = composed((*by_key, *by_file))
         names = [spellings.get(normalize("NFC", keys[position]), keys[position]) for position in others.tolist()]
         rows[others] = [by_key.get(name, by_file.get(name, NONE)) for name in names]

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import cast, get_args
 from unicodedata import normalize
 
+from eyechart.data.dataset.columns import Columns
 from eyechart.data.dataset.dataset import LabelSet, Row, build_label_set
 from eyechart.data.imagenet.classes import CLASSES, VAL_COUNT, val_file
 from eyechart.data.labels.label_formats import FORMATS, Labels, Location, Reader, detect_format
@@ -46,7 +47,7 @@ class ImageNames:
     """The names of a split's images, which the lines of its label files are matched with."""
 
     def __init__(self, index: Sequence[Row]) -> None:
-        self.index = index
+        self.index = Columns.of(Row, index)
         self._matched: tuple[LabelFile, list[int | None]] | None = None  # the last file, which is asked for again
 
     @cached_property
@@ -54,8 +55,8 @@ class ImageNames:
         """The forms of file names and keys, the most exact first, None for one that several rows have."""
         columns: list[list[str]] = []
         for column in (
-            *_form_columns([row.file for row in self.index]),
-            *_form_columns([row.key for row in self.index]),
+            *_form_columns([*self.index.values("file")]),
+            *_form_columns([*self.index.values("key")]),
         ):
             if column not in columns:
                 columns.append(column)
@@ -146,9 +147,9 @@ def align_labels(
     """
     values, matches = [*label_file.labels.values()], images.match(label_file)
     indices = range(len(images.index)) if selected is None else selected
-    rows = [images.index[index] for index in indices]
+    rows = images.index if selected is None else images.index.take(selected)
     labels = [None if (line := matches[index]) is None else values[line] for index in indices]
-    if rows and not any(valid is not None for valid in labels):
+    if len(rows) and not any(valid is not None for valid in labels):
         raise DataError(
             f"The label file {label_file.source} names none of the {len(rows)} images: its first is "
             f"'{next(iter(label_file.labels), 'missing')}', the data set's '{rows[0].file}' with the key "
@@ -158,12 +159,12 @@ def align_labels(
     return build_label_set(name, rows, labels, empty, label_file.source)
 
 
-def _check_first_number(label_file: LabelFile, rows: Sequence[Row], labels: Sequence[Labels | None]) -> None:
+def _check_first_number(label_file: LabelFile, rows: Columns[Row], labels: Sequence[Labels | None]) -> None:
     """Raise DataError if the labels equal the data set's plus 1, and never its own."""
-    both = zip(rows, labels, strict=True)
-    if any(valid and valid[0] == row.label >= 0 for row, valid in both):  # as for most files, near the first line
+    both = zip(rows.values("label"), labels, strict=True)
+    if any(valid and valid[0] == own >= 0 for own, valid in both):  # as for most files, near the first line
         return
-    pairs = [(row.label, valid[0]) for row, valid in zip(rows, labels, strict=True) if valid and row.label >= 0]
+    pairs = [(own, valid[0]) for own, valid in zip(rows.values("label"), labels, strict=True) if valid and own >= 0]
     later = sum(label == own + 1 for own, label in pairs)
     if later >= MIN_EQUAL and 2 * later > len(pairs):
         raise DataError(
@@ -186,7 +187,7 @@ def describe_mismatches(label_file: LabelFile, images: ImageNames) -> tuple[str,
     lines = [
         name for index, name in enumerate(label_file.labels) if index not in used and (whole or val_file(name) is None)
     ]
-    unnamed = [row.file for row, entry in zip(images.index, matches, strict=True) if entry is None]
+    unnamed = [file for file, entry in zip(images.index.values("file"), matches, strict=True) if entry is None]
     partial = label_file.format in PARTIAL_FORMATS
     no_image = _count(lines, "line names no image", "lines name no image")
     no_line = _count([] if partial else unnamed, "image has no line", "images have no line")

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from eyechart.data.dataset.columns import Columns
 from eyechart.data.index.file_index import IndexEntry
 from eyechart.errors import DataError
 
@@ -56,13 +57,15 @@ def _short(value: object, most: int = 60) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
-def read_lists(location: Path | str, entries: Sequence[IndexEntry], classes: int) -> list[IndexEntry]:
+def read_lists(location: Path | str, entries: Sequence[IndexEntry], classes: int) -> Sequence[IndexEntry]:
     """Return the entries with lists of labels as class indices, also those that are multi-hot.
 
     A list that may be either is read as those of the split that may not. Raises DataError if they do not say.
     """
     hot = {True: False, False: False}  # whether there are lists that are certainly multi-hot, and certainly not
     doubtful = list[IndexEntry]()
+    if all(labels is None for labels in Columns.of(IndexEntry, entries).values("labels")):
+        return entries
     single = next((entry for entry in entries if entry.labels is None), None)
     several = next((entry for entry in entries if entry.labels is not None), None)
     if single and several:

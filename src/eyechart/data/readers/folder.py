@@ -1,26 +1,34 @@
 """Open splits of image files: the ILSVRC validation files, flat or in synset folders, and class folders."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import sha256
+from itertools import islice
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+import numpy as np
+
+from eyechart.data.dataset.columns import CHUNK, Columns
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.discovery import is_document, join_names
 from eyechart.data.imagenet.classes import synset_classes, val_file, val_labels
 from eyechart.data.images import SUFFIXES
 from eyechart.data.index.file_index import IndexEntry, build_dataset, read_class_names
-from eyechart.data.index.index_cache import FileFacts, file_facts, hash_facts, load_or_build, real_path
+from eyechart.data.index.index_cache import FileFacts, file_facts, load_or_build, real_path
 from eyechart.data.labels.class_folders import read_class_folders
 from eyechart.data.labels.foreign_labels import LABEL_SUFFIXES, describe_label_files
 from eyechart.data.names import check_encoding, is_system
 from eyechart.data.side_files import check_link
 from eyechart.data.splits.validation import check_validation_labels
 from eyechart.errors import DataError
+from eyechart.files.path_encoding import check_locale
 
 
 def open_folder(
@@ -41,9 +49,7 @@ def open_folder(
     """
     folders, flat, entries, notes = _read_index(folder, cache)
     classed = read_class_folders(folder, folders, read_class_names(folder), classes, flat=flat)
-    for number, entry in enumerate(entries):  # one by one: a second list of a million would take its memory, too
-        entries[number] = _with_label(folder, entry, classed.labels)
-    entries.sort(key=attrgetter("key"))
+    entries = _with_labels(folder, entries, classed.labels)
     files = "labels: those of ILSVRC's validation files, by their names; class names: those of ImageNet"
     dataset = build_dataset(
         folder,
@@ -59,7 +65,7 @@ def open_folder(
     return replace(dataset, notes=(*classed.notes, *dataset.notes, *notes))
 
 
-def _read_index(folder: Path, cache: Path | None) -> tuple[list[str], bool, list[IndexEntry], tuple[str, ...]]:
+def _read_index(folder: Path, cache: Path | None) -> tuple[list[str], bool, Columns[IndexEntry], tuple[str, ...]]:
     """Return the names of the class folders, the entries of all images, and the notes about other files.
 
     Folders without pictures beside ILSVRC validation files are no classes, and the second value is whether there are
@@ -69,19 +75,19 @@ def _read_index(folder: Path, cache: Path | None) -> tuple[list[str], bool, list
     for path in map(Path, top.others):  # which may be a link to the folder of a class
         if path.suffix.lower() not in LABEL_SUFFIXES:
             check_link(path)
-    listed = [_list(entry, real_path(entry, root)) for entry in top.folders]
+    listed = [_list(path, real_path(path, root)) for path in top.folders]
     flat = bool(top.pictures) and all(val_file(name) is not None for name in top.names())
-    empty = [entry.name for entry, listing in zip(top.folders, listed, strict=True) if not listing.pictures]
+    empty = [path.name for path, listing in zip(top.folders, listed, strict=True) if not listing.pictures]
     strays = [name for name in empty if name not in synset_classes()] if flat else []
 
-    pairs = [(str(folder), top), *((entry.path, listing) for entry, listing in zip(top.folders, listed, strict=True))]
+    pairs = [(folder, top), *zip(top.folders, listed, strict=True)]
 
-    def build() -> list[IndexEntry]:
-        return _index(folder, [f"{path}{os.sep}{name}" for path, of in pairs for name in of.names()])
+    def build() -> Columns[IndexEntry]:
+        return _index(folder, (f"{path}{os.sep}{name}" for path, of in pairs for name in of.names()))
 
     facts = [listing.facts for listing in (top, *listed)]
-    entries = [*load_or_build(cache, facts, build, reader=f"folder {root}")]
-    folders = [entry.name for entry in top.folders if entry.name not in strays]
+    entries = load_or_build(cache, facts, build, reader=f"folder {root}")
+    folders = [path.name for path in top.folders if path.name not in strays]
     stray_note = (f"{join_names(strays)} beside the pictures has none and is not read.",) if strays else ()
     return folders, flat, entries, (*stray_note, *_describe_ignored(folder, listed))
 
@@ -91,50 +97,65 @@ class _Listing(NamedTuple):
 
     pictures: str  # their names, a slash after each, since a million texts would take 100 MB
     facts: str  # their hash, since the facts of a million files would take 200 MB
-    folders: list[os.DirEntry[str]]
+    folders: list[Path]
     others: list[str]
 
     def names(self) -> list[str]:
         return self.pictures.split("/")[:-1]
 
 
-def _list(folder: Path | os.DirEntry[str], real_path: str) -> _Listing:
-    pictures, facts, folders, others = list[str](), list[FileFacts](), list[os.DirEntry[str]](), list[str]()
+def _list(folder: Path, real_path: str) -> _Listing:
+    pictures, numbers, links, folders, others = list[str](), array("q"), list[FileFacts](), list[Path](), list[str]()
+    check_locale(real_path)
     try:
-        with os.scandir(folder) as entries:  # which knows what most entries are without asking for each
+        with _opened(folder) as descriptor, os.scandir(descriptor) as entries:  # knows most kinds without asking
             visible = sorted((entry for entry in entries if not is_system(entry.name)), key=attrgetter("name"))
-        for entry in visible:
-            if not entry.name.isascii():
-                check_encoding(entry.path)
-            regular = entry.is_file(follow_symlinks=False)  # as most are; a link needs more questions
-            if not regular and (Path(entry).is_dir() if entry.is_symlink() else entry.is_dir()):
-                folders.append(entry)
-            elif f".{entry.name.rpartition('.')[2]}".lower() in SUFFIXES:  # ten times faster than a Path
-                if not regular:
-                    check_link(Path(entry))
-                    _check_regular_file(entry)
-                pictures.append(f"{entry.name}/")
-                facts.append(file_facts(entry, real_path, regular=regular))
-            else:
-                others.append(entry.path)
+            for entry in visible:
+                if not entry.name.isascii():
+                    check_encoding(str(folder / entry.name))
+                regular = entry.is_file(follow_symlinks=False)  # as most are; a link needs more questions
+                if not regular and (path := folder / entry.name).is_dir():
+                    folders.append(path)
+                elif f".{entry.name.rpartition('.')[2]}".lower() in SUFFIXES:  # ten times faster than a Path
+                    pictures.append(f"{entry.name}/")
+                    if regular:
+                        state = entry.stat()
+                        numbers.extend((state.st_size, state.st_mtime_ns, state.st_ctime_ns))
+                    else:
+                        check_link(path)
+                        _check_regular_file(path)
+                        links.append(file_facts(path, real_path))
+                else:
+                    others.append(str(folder / entry.name))
     except OSError as error:
         raise DataError(
-            f"{Path(folder)} cannot be listed ({error.strerror}): allow this user to read and enter it, or move it "
-            "away."
+            f"{folder} cannot be listed ({error.strerror}): allow this user to read and enter it, or move it away."
         ) from error
-    return _Listing("".join(pictures), hash_facts(facts), folders, others)
+    names = "".join(pictures)
+    facts = sha256(msgspec.json.encode((real_path, names, links)) + numbers.tobytes())
+    return _Listing(names, facts.hexdigest(), folders, others)
 
 
-def _check_regular_file(picture: os.DirEntry[str]) -> None:
+@contextmanager
+def _opened(folder: Path) -> Iterator[int]:
+    """Yield a descriptor of a folder, beside which the system finds files faster than by their paths."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _check_regular_file(picture: Path) -> None:
     """Raise DataError for a pipe, a device or a socket, which may block forever."""
-    if not picture.is_file() and Path(picture).exists():
-        raise DataError(f"{picture.path} is a pipe, a device or a socket, expected a file: remove it.")
+    if not picture.is_file() and picture.exists():
+        raise DataError(f"{picture} is a pipe, a device or a socket, expected a file: remove it.")
 
 
 def _describe_ignored(folder: Path, listed: Iterable[_Listing]) -> tuple[str, ...]:
     """Return a note about entries of class folders that are not evaluated, () if there are none."""
-    paths = [path for listing in listed for path in (*(entry.path for entry in listing.folders), *listing.others)]
-    ignored = [path for path in map(Path, paths) if not is_document(path.name)]
+    paths = [path for listing in listed for path in (*listing.folders, *map(Path, listing.others))]
+    ignored = [path for path in paths if not is_document(path.name)]
     if not ignored:
         return ()
     shown = join_names([path.relative_to(folder).as_posix() for path in ignored])
@@ -142,14 +163,15 @@ def _describe_ignored(folder: Path, listed: Iterable[_Listing]) -> tuple[str, ..
     return (f"{shown} in class folders {verb} not evaluated: expected pictures that end in {known}, and no folders.",)
 
 
-def _index(folder: Path, pictures: Sequence[str]) -> list[IndexEntry]:
+def _index(folder: Path, pictures: Iterator[str]) -> Columns[IndexEntry]:
     def entry(picture: str) -> IndexEntry:
         path = Path(picture)
         location = path.relative_to(folder).as_posix()
         return IndexEntry(location, path.name, sha256(_read_bytes(path)).hexdigest(), "")
 
-    with ThreadPoolExecutor() as pool:
-        return list(pool.map(entry, pictures))
+    with ThreadPoolExecutor() as pool:  # which keeps a kilobyte for each picture of a call
+        parts = iter(lambda: [*islice(pictures, CHUNK)], [])
+        return Columns.join(IndexEntry, (Columns.of(IndexEntry, pool.map(entry, part)) for part in parts))
 
 
 def _read_bytes(path: Path) -> bytes:
@@ -159,23 +181,35 @@ def _read_bytes(path: Path) -> bytes:
         raise DataError(f"{path} cannot be read ({error.strerror}): copy it again, or remove it.") from error
 
 
-def _with_label(folder: Path, entry: IndexEntry, labels: Mapping[str, int]) -> IndexEntry:
-    """Return an entry with its label, and with its path, which is its key in the cache."""
-    path = entry.key
+def _with_labels(folder: Path, entries: Columns[IndexEntry], labels: Mapping[str, int]) -> Columns[IndexEntry]:
+    """Return the entries with their labels and paths, which are their keys in the cache, sorted by key."""
+    paths, synsets = entries.arrays["key"], labels is synset_classes()
+    keys, classes = paths, array("q")
+    for row, (path, file) in enumerate(zip(entries.values("key"), entries.values("file"), strict=True)):
+        name, above = val_file(file) if synsets else None, path.rpartition("/")[0]
+        classes.append(labels[above] if name is None and above else _label(folder, path, name, labels))
+        if name is not None:
+            keys = paths.copy() if keys is paths else keys
+            keys[row] = name
+    files = entries.arrays["file"] if keys is paths else np.where(keys == paths, entries.arrays["file"], keys)
+    numbers = np.frombuffer(classes, np.int64)
+    labelled = entries.replace(key=keys, file=files, path=paths, label=numbers)
+    return labelled if (keys[:-1] <= keys[1:]).all() else labelled.take(np.argsort(keys, kind="stable"))
+
+
+def _label(folder: Path, path: str, file: str | None, labels: Mapping[str, int]) -> int:
+    """Return the label of an ILSVRC validation file, whose name there is `file`, None for a picture without a label."""
     above = path.rpartition("/")[0]
-    file = val_file(entry.file) if labels is synset_classes() else None
-    if file is None and not above:
+    if file is None:
         beside = describe_label_files([folder, folder / "annotations", folder.parent])
         raise DataError(
             f"{folder / path} has no label: it lies in no class folder and is no ILSVRC validation file. "
             f"Move it into the folder of its class.{beside}"
         )
-    if file is None:
-        return IndexEntry(path, entry.file, entry.sha256, path, label=labels[above])
     label = labels[above] if above else val_labels()[file]
     if label != val_labels()[file]:
         raise DataError(
             f"{folder / path} lies in the folder of class {label}, but {file} is of class {val_labels()[file]}: "
             "sort the validation files into their synsets again."
         )
-    return IndexEntry(file, file, entry.sha256, path, label=label)
+    return label

@@ -95,7 +95,7 @@ def open_table(
     names = _names(text, table.features[label], classes, class_names)
     files = read_facts(Path(file["filename"]) for file in table.cache_files)
     cache = cache if files and table._indices is None else None  # the files do not say which rows were selected
-    index = load_or_build(
+    index: Sequence[IndexEntry] = load_or_build(
         cache, files, lambda: _index(text, table, images, image, label), reader=f"hub {text} {image} {label}"
     )
     source = _HubSource(text, images, image)

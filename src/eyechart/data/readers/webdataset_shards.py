@@ -114,7 +114,7 @@ def open_shards(
     """
     files = files or LocalShards(folder)
     shards = _shards(folder, files.names)
-    entries = load_or_build(
+    entries: Sequence[IndexEntry] = load_or_build(
         cache,
         files.facts(shards),
         lambda: _index(folder, files, shards),

@@ -182,7 +182,7 @@ def _check_published(dataset: Dataset, published: PublishedSplit, ref: SplitRef)
             f"{ref.location} holds {len(dataset.index):,} images, expected the {published.count:,} of {ref}: "
             "complete it, or give a selection of your own another name than that of a published split."
         )
-    strangers = [row for row in dataset.index if published.classes and row.label not in published.subset]
+    strangers = [row for row in dataset.index if row.label not in published.subset] if published.classes else []
     if strangers:
         raise DataError(
             f"{ref.location}: {len(strangers):,} images are of classes that {ref} does not have, the first "

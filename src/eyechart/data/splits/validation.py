@@ -4,8 +4,9 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
-from eyechart.data.dataset.dataset import Dataset, Row, build_label_set
-from eyechart.data.imagenet.classes import CLASSES, has_imagenet_classes, val_file, val_labels, val_order
+from eyechart.data.dataset.columns import text_array
+from eyechart.data.dataset.dataset import Dataset, build_label_set
+from eyechart.data.imagenet.classes import CLASSES, VAL_START, has_imagenet_classes, val_file, val_labels, val_order
 from eyechart.data.labels.label_files import packaged_real_labels
 from eyechart.errors import DataError
 
@@ -23,19 +24,17 @@ def identify_validation_images(dataset: Dataset) -> Dataset:
     if named is None or find_spec("timm") is None:
         return named or dataset
     real = packaged_real_labels()
-    labels = [real.labels.get(row.file) for row in named.index]
+    labels = [*map(real.labels.get, named.columns.values("file"))]
     truth = build_label_set("ReaL", named.index, labels, "exclude", real.source)
     return replace(named, label_sets={**named.label_sets, truth.name: truth})
 
 
 def _with_file_names(dataset: Dataset) -> Dataset | None:
-    if all(val_file(row.file) == row.file for row in dataset.index):
+    columns = dataset.columns
+    if all(val_file(file) == file for file in columns.values("file")):
         return dataset
-    order = val_order([row.label for row in dataset.index])
-    if order is None:
-        return None
-    rows = zip(dataset.index, order, strict=True)
-    return replace(dataset, index=tuple(Row(row.key, file, row.sha256, row.label) for row, file in rows))
+    order = val_order([*columns.values("label")])
+    return None if order is None else replace(dataset, index=columns.replace(file=text_array(order)))
 
 
 def check_validation_labels(dataset: Dataset, location: Path | str, *, all_equal: bool = False) -> None:
@@ -46,12 +45,18 @@ def check_validation_labels(dataset: Dataset, location: Path | str, *, all_equal
     """
     if dataset.classes != CLASSES or not (has_imagenet_classes(dataset) or all(map(str.isdecimal, dataset.names))):
         return
-    files = ((row, val_file(row.file) or val_file(f"{row.key}.JPEG")) for row in dataset.index if row.label >= 0)
-    named = [(row, file) for row, file in files if file is not None]
-    wrong = [(row, file) for row, file in named if row.label != val_labels()[file]]
+    labels, names = dataset.columns.arrays["label"], zip(*map(dataset.columns.values, ("file", "key")), strict=True)
+    named = [
+        (row, found)
+        for row, (file, key) in enumerate(names)
+        if (VAL_START in file or VAL_START in key)  # as in few data sets
+        and labels[row] >= 0
+        and (found := val_file(file) or val_file(f"{key}.JPEG"))
+    ]
+    wrong = [(row, file) for row, file in named if labels[row] != val_labels()[file]]
     if not wrong or (len(wrong) <= TOLERATED * len(named) and not all_equal):
         return
-    row, file = wrong[0]
+    row, file = dataset.index[wrong[0][0]], wrong[0][1]
     raise DataError(
         f"{location}: {len(wrong):,} of the {len(named):,} ILSVRC validation files have a label that is not theirs, "
         f"the first {row.key} with {row.label}; {file} is of class {val_labels()[file]}. The numbers are of another "

@@ -157,7 +157,7 @@ class ExtractedPredictions(BirdPredictions):
 def _exact_duplicates(dataset: Dataset) -> Iterator[str]:
     """Yield a note about images whose bytes equal those of an earlier image."""
     first: dict[str, str] = {}
-    rows = [dataset.index[row] for row in dataset.selected]
+    rows = [*dataset.columns.take(dataset.selected)]
     duplicates = [(row.key, first[row.sha256]) for row in rows if first.setdefault(row.sha256, row.key) != row.key]
     if duplicates:
         shown = ", ".join(f"{key} as {other}" for key, other in duplicates[:MAX_LISTED]) + " …" * (

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from eyechart.data.dataset.dataset import Dataset, Row, build_original_labels
+from eyechart.data.dataset.dataset import Dataset, build_original_labels
 from eyechart.data.index.file_index import IndexEntry, build_dataset
 from eyechart.data.index.image_files import find_picture, index_images, is_below, plain_path
 from eyechart.data.tables import Table
@@ -54,9 +54,7 @@ def _build(
     whole = build_dataset(folder, benchmark, split, entries, classes=len(names), names=names)
     provenance = f"labels: species of birds.csv, {len(names):,} in taxonomy.csv"
     species = observations.species.tolist()
-    index = tuple(
-        Row(entry.key, entry.file, entry.sha256, label) for entry, label in zip(entries, species, strict=True)
-    )
+    index = whole.columns.replace(label=observations.species)
     labels = [(label,) if label >= 0 else None for label in species]
     truth = build_original_labels(benchmark, index, labels, f"the species of {benchmark}/{split}")
     return replace(whole, index=index, label_sets={truth.name: truth}, details=observations, provenance=provenance)

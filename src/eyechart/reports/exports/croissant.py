@@ -48,7 +48,7 @@ def _index_csv(dataset: Dataset) -> bytes:
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for row in (dataset.index[number] for number in dataset.selected):
+    for row in dataset.columns.take(dataset.selected):
         name = dataset.names[row.label] if 0 <= row.label < len(dataset.names) else ""
         writer.writerow((row.key, row.file, row.sha256, row.label, name))
     return text.getvalue().encode()

@@ -77,7 +77,7 @@ def parse_split(spec: ModelSpec, support: str) -> tuple[str, str]:
 
 def labelled_images(support: Dataset, errors: Collection[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the indices and the labels of the images of a split that have a label and no error."""
-    labels = np.array([support.index[row].label for row in support.selected], np.int64)
+    labels = np.fromiter(support.selected_values("label"), np.int64)
     usable = labels >= 0
     usable[[*errors]] = False
     return np.flatnonzero(usable), labels[usable]
