@@ -1,24 +1,17 @@
 """Tests of `eyechart.data.discovery`."""
 
-import io
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PIL import Image
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.discovery import find_split, survey_root
 from eyechart.data.splits.open_split import open_split
 from eyechart.errors import DataError
+from tests.data.pictures import picture
 
 Fill = Callable[..., Path]
-
-
-def picture(shade: int) -> bytes:
-    buffer = io.BytesIO()
-    Image.new("RGB", (4, 4), (shade, 0, 0)).save(buffer, "PNG")
-    return buffer.getvalue()
 
 
 def opened(folder: Path) -> Dataset:

@@ -1,35 +1,20 @@
 """Free words as classes: CW+ over the closed world's own answers, and the open world."""
 
-import json
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
-from eyechart.classification.answers.class_predictions import ClassPredictions
 from eyechart.classification.protocols.closed_world import ClosedWorld
 from eyechart.classification.protocols.closed_world_plus import ClosedWorldPlus
 from eyechart.classification.protocols.open_world import OpenWorld
 from eyechart.errors import ModelError, SpecError
-from eyechart.models.types import Answer
+from tests.classification.class_answers import by_key, found, says
 
 NAMES = ("cat", "dog", "great white shark")
 CAT, DOG, SHARK, NONE = 0, 1, 2, -1
 # In the list, out of it and near cat, near shark, not read, an error, far from all.
 SAID = {0: "dog", 1: "tac act", 2: "a white shark", 3: "{", 4: "", 5: "zzz"}
 LABELS = [DOG, CAT, CAT, CAT, CAT, SHARK]
-
-
-def says(table: Mapping[int, str]) -> Callable[..., str | Answer]:
-    return lambda numbers, _: table[numbers[0]] or Answer("", (), False, error="withheld")
-
-
-def by_key(table: Mapping[int, str]) -> Callable[..., str]:
-    return lambda numbers, _: json.dumps({str(index): table[each] for index, each in enumerate(numbers, 1)})
-
-
-def found(predictions: ClassPredictions) -> list[int]:
-    return predictions.top[:, 0].tolist()
 
 
 def test_cw_plus_makes_no_model_call(sit: Any, talker: Any, letters: Any) -> None:
@@ -151,9 +136,6 @@ def test_an_encoder_that_gives_no_number_is_refused(sit: Any, talker: Any, lette
     model = talker(by_key({0: "cat", 1: "c~t"}))
     with pytest.raises(ModelError, match=r"gives NaN or infinity for some texts in float32\. Try dtype=float32"):
         OpenWorld().predict(sit(model, [0, 0], "open_world", get_model=lambda _: letters))
-
-
-WIDE = {0: "A dog", 1: "tac", 2: "white shark great", 3: "", 4: "cat"}
 
 
 def test_an_error_is_no_unread_answer(sit: Any, talker: Any, letters: Any) -> None:

@@ -1,31 +1,13 @@
 """Tests of `eyechart.classification.protocols.open_world`."""
 
-import json
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
-from eyechart.classification.answers.class_predictions import ClassPredictions
 from eyechart.classification.protocols.open_world import OpenWorld
-from eyechart.models.types import Answer
+from tests.classification.class_answers import WIDE, by_key, found, says
 
 CAT, DOG, SHARK, NONE = 0, 1, 2, -1
-
-
-def says(table: Mapping[int, str]) -> Callable[..., str | Answer]:
-    return lambda numbers, _: table[numbers[0]] or Answer("", (), False, error="withheld")
-
-
-def by_key(table: Mapping[int, str]) -> Callable[..., str]:
-    return lambda numbers, _: json.dumps({str(index): table[each] for index, each in enumerate(numbers, 1)})
-
-
-def found(predictions: ClassPredictions) -> list[int]:
-    return predictions.top[:, 0].tolist()
-
-
-WIDE = {0: "A dog", 1: "tac", 2: "white shark great", 3: "", 4: "cat"}
 
 
 @pytest.mark.parametrize(("images", "requests"), [(1, 5), (2, 3), (5, 1)])

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eyechart.classification.answers.class_predictions import ClassPredictions
 from eyechart.classification.metrics.class_estimates import answer_log_probability
 from eyechart.classification.protocols.closed_world import ClosedWorld
 from eyechart.classification.protocols.posterior import Posterior
@@ -19,6 +18,7 @@ from eyechart.models.registry import create_model
 from eyechart.models.spec import parse_spec
 from eyechart.models.types import Floats, Identity, Request, Until
 from eyechart.protocol.registry import get_protocol
+from tests.classification.class_answers import found
 
 NAMES = ("cat", "dog", "great white shark")
 TABLE = [[-1, -2, -3], [-2, -1, -3], [-9, -4, -4]]  # by the picture's number
@@ -47,10 +47,6 @@ class Sure(ExhaustiveScorer):
         numbers = [int(np.asarray(request.images[0])[0, 0, 0]) for request in requests]
         rows = [TABLE[number][: len(choices)] if number < 3 else [np.nan] * len(choices) for number in numbers]
         return np.array(rows, np.float32)
-
-
-def found(predictions: ClassPredictions) -> list[int]:
-    return predictions.top[:, 0].tolist()
 
 
 def test_every_name_is_a_choice_as_the_whole_answer(sit: Any) -> None:

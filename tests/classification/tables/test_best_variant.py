@@ -4,39 +4,26 @@ import pytest
 
 from eyechart.reports.tables.registry import tables
 
-OUTSIDE = {0: "a beast", 2: "I don't know"}
-MAPPED = {"a beast": 356, "I don't know": 7}
 
-
-@pytest.fixture
-def asked(session):
-    """CW with two answers out of the prompt, CW+ with one of them right, OW wrong on an image of M- and one of S+."""
-    made = session()
-    made.closed_world(made.right(OUTSIDE))
-    made.closed_world_plus(made.right(OUTSIDE), MAPPED)
-    made.open_world(made.right({8: 7, 14: 7}))
-    return made
-
-
-def test_table_4_has_each_models_best_answers_in_words_beside_the_others(asked):
-    asked.classifier(asked.right({0: 7}))
-    asked.mcq(asked.right())
-    assert [(row["Model"], row["Protocol"], row["A"]) for row in asked.rows("T4")] == [
+def test_table_4_has_each_models_best_answers_in_words_beside_the_others(text_protocols):
+    text_protocols.classifier(text_protocols.right({0: 7}))
+    text_protocols.mcq(text_protocols.right())
+    assert [(row["Model"], row["Protocol"], row["A"]) for row in text_protocols.rows("T4")] == [
         ("hf[toybox-mllm]", "CW+", "94.12"),
         ("timm[tf_efficientnet_lite0]", "supervised", "94.12"),
     ]
-    said = asked.notes("T4")
+    said = text_protocols.notes("T4")
     assert "2 more are left out" in said
     assert "mcq: left out" in said
     assert "CW:" not in said
 
 
-def test_table_4_has_the_published_blocks_of_models(asked):
-    asked.classifier(asked.right({0: 7}))
-    asked.classifier(asked.right(), model="knn[timm[resnet18]]")
-    rows = asked.rows("T4")
+def test_table_4_has_the_published_blocks_of_models(text_protocols):
+    text_protocols.classifier(text_protocols.right({0: 7}))
+    text_protocols.classifier(text_protocols.right(), model="knn[timm[resnet18]]")
+    rows = text_protocols.rows("T4")
     assert [row["Family"] for row in rows] == ["MLLMs", "Supervised models", "Supervised models"]
-    (table,) = tables("T4", asked.pool())
+    (table,) = tables("T4", text_protocols.pool())
     assert table.columns[:2] == ("Model", "Protocol")
     assert [row[0] for row in table.rows] == [
         "MLLMs", "hf[toybox-mllm]", "Supervised models", "timm[tf_efficientnet_lite0]", "knn[timm[resnet18]]",
@@ -92,9 +79,9 @@ def test_of_two_models_equal_under_the_new_labels_table_7_shows_the_better_under
     assert {row["Model"] for row in made.rows("T19")} == {"hf[a]", "hf[b]"}
 
 
-def test_figures_3_and_9_have_one_row_a_model_too(asked):
-    asked.classifier(asked.right({0: 7}))
-    assert [row["Protocol"] for row in asked.rows("F3")] == ["CW+", "supervised"]
-    pairs = {(row["model"], row["other"]) for row in asked.rows("F9")}
+def test_figures_3_and_9_have_one_row_a_model_too(text_protocols):
+    text_protocols.classifier(text_protocols.right({0: 7}))
+    assert [row["Protocol"] for row in text_protocols.rows("F3")] == ["CW+", "supervised"]
+    pairs = {(row["model"], row["other"]) for row in text_protocols.rows("F9")}
     assert ("hf[toybox-mllm]", "timm[tf_efficientnet_lite0]") in pairs
     assert len(pairs) == 3  # with the original labels

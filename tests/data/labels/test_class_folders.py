@@ -1,27 +1,20 @@
 """Which class each folder is, where names, numbers, systems and other tools' layouts leave a doubt."""
 
-import io
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from PIL import Image
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.discovery import find_split, survey_root
 from eyechart.data.imagenet.classes import val_labels
 from eyechart.data.splits.open_split import list_splits, open_split
 from eyechart.errors import DataError
+from tests.data.pictures import picture
 
 Fill = Callable[..., Path]
 VAL = [f"ILSVRC2012_val_{number:08d}.JPEG" for number in (1, 2, 3)]  # classes 65, 970, 230
-
-
-def picture(shade: int) -> bytes:
-    buffer = io.BytesIO()
-    Image.new("RGB", (4, 4), (shade, 0, 0)).save(buffer, "PNG")
-    return buffer.getvalue()
 
 
 def opened(folder: Path) -> Dataset:

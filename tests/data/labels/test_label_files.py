@@ -1,4 +1,3 @@
-import json
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path, PurePosixPath
@@ -24,16 +23,6 @@ from tests.data.labels.label_file_texts import EXPERT, ONE, SHANKAR, THREE, TWO,
 
 Write = Callable[..., Path]
 NAMES = st.text("ab/.\\", max_size=5).map("{}a".format) | st.text("ab./", max_size=4).map("a{}.".format)
-
-
-@pytest.fixture
-def write(tmp_path: Path) -> Write:
-    def write(content: object, encoding: str = "utf-8") -> Path:
-        path = tmp_path / "labels"
-        path.write_text(content if isinstance(content, str) else json.dumps(content), encoding=encoding, newline="")
-        return path
-
-    return write
 
 
 def test_the_packaged_real_labels_speak_of_every_image() -> None:

@@ -1,6 +1,5 @@
 """Tests of `eyechart.data.labels.label_formats`."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,16 +13,6 @@ from eyechart.errors import DataError
 from tests.data.labels.label_file_texts import EXPERT, ONE, SHANKAR, THREE, TWO, jsonl
 
 Write = Callable[..., Path]
-
-
-@pytest.fixture
-def write(tmp_path: Path) -> Write:
-    def write(content: object, encoding: str = "utf-8") -> Path:
-        path = tmp_path / "labels"
-        path.write_text(content if isinstance(content, str) else json.dumps(content), encoding=encoding, newline="")
-        return path
-
-    return write
 
 
 def test_real_json_is_in_the_order_of_the_validation_images(write: Write) -> None:

@@ -7,6 +7,7 @@ import pytest
 from PIL import Image
 
 from tests.oodbench.data.coco_folder import Folder
+from tests.oodbench.data.nuscenes_street import Street
 
 Fill = Callable[..., Path]
 
@@ -42,3 +43,8 @@ def fill(tmp_path: Path) -> Fill:
         return tmp_path
 
     return filled
+
+
+@pytest.fixture
+def street(tmp_path: Path) -> Street:
+    return Street(tmp_path)

@@ -20,11 +20,6 @@ from eyechart.toybox.formats.shards import encode_image
 from tests.oodbench.data.nuscenes_street import AHEAD, SCENES, Row, Street
 
 
-@pytest.fixture
-def street(tmp_path: Path) -> Street:
-    return Street(tmp_path)
-
-
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[RenderedScene]]:
     folder = tmp_path_factory.mktemp("nuscenes")

@@ -16,11 +16,6 @@ def test_tables_of_nuscenes(tmp_path: Path) -> None:
     assert scene_tokens(tmp_path) in ({"b": "a"}, {"a": "b"})
 
 
-@pytest.fixture
-def street(tmp_path: Path) -> Street:
-    return Street(tmp_path)
-
-
 @pytest.mark.parametrize("version", ["v1.0-test", "v2"])
 def test_other_versions_are_refused(tmp_path: Path, version: str) -> None:
     with pytest.raises(DataError, match=rf"the tables of {version}, expected those of v1.0-trainval or v1.0-mini"):

@@ -51,3 +51,6 @@ def divided(dataset: Dataset, mined: HardSamples = MINED, most: int = 2) -> Divi
     return build_division(
         dataset, found, DivisionSettings(max_pairs=most, include_absent=True, parameters={"b": "2", "a": "1"}), mined
     )
+
+
+COUNTS = [[1, 0, 0], [1, 0, -1], [2, 3, 1], [0, 0, 1], [1, 1, 1]]

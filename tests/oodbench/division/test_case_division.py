@@ -15,19 +15,13 @@ from eyechart.oodbench.data.annotation import Annotation
 from eyechart.oodbench.division.case_division import _read_detections, load_division
 from eyechart.oodbench.division.division_files import write_division
 from eyechart.oodbench.protocols.existence import Existence
+from tests.oodbench.case_pairs import pairs
 
 HARD, SIMPLE = {(0, 1), (3, 0)}, {(1, 2), (2, 3)}
 
 Write = Callable[..., Path]
 NOTHING = np.zeros((3, 2), np.int32)
 ANNOTATION = Annotation(NOTHING, NOTHING == 0, NOTHING == 0, ("139", "285", "žlutý"), ("1", "90"))
-
-
-def pairs(found: Any, name: str) -> set[tuple[int, int]]:
-    """The image and the category of every pair of a set."""
-    mask = dict(found.set_masks())[name]
-    rows, categories = (part[found.indices[mask]].tolist() for part in (found.division.rows, found.division.categories))
-    return {*zip(rows, categories, strict=True)}
 
 
 def test_a_file_is_told_by_its_name_and_what_is_in_it(pair_world: Any, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from msgspec import structs
@@ -10,25 +9,13 @@ from msgspec import structs
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import DataError
 from eyechart.oodbench.division.division_csv import read_pairs
-from eyechart.oodbench.division.division_files import (
-    write_division,
-)
 from eyechart.oodbench.division.pairs import (
     require_annotation,
 )
-from tests.oodbench.division.divided_folder import Folder, divided
+from tests.oodbench.division.divided_folder import Folder
 
 Make = Callable[..., Dataset]
 CAT, DOG, CREAM = "cat", "dog", "crème brûlée, burnt"
-COUNTS = [[1, 0, 0], [1, 0, -1], [2, 3, 1], [0, 0, 1], [1, 1, 1]]
-
-
-@pytest.fixture
-def folder(annotated: Make, tmp_path: Path) -> Folder:
-    dataset = annotated(COUNTS)
-    found = Folder(dataset, divided(dataset), tmp_path / "deep" / "memory.json")
-    write_division(found.path, found.division, found.dataset)
-    return found
 
 
 HEAD = "img_id,category,answer"

@@ -4,7 +4,6 @@ import json
 from codecs import BOM_UTF8
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,19 +19,10 @@ from eyechart.oodbench.division.division_files import (
     write_division,
 )
 from eyechart.oodbench.division.hard_samples import HardSamples
-from tests.oodbench.division.divided_folder import MINED, Folder, divided
+from tests.oodbench.division.divided_folder import COUNTS, MINED, Folder, divided
 
 Make = Callable[..., Dataset]
 CAT, DOG, CREAM = "cat", "dog", "crème brûlée, burnt"
-COUNTS = [[1, 0, 0], [1, 0, -1], [2, 3, 1], [0, 0, 1], [1, 1, 1]]
-
-
-@pytest.fixture
-def folder(annotated: Make, tmp_path: Path) -> Folder:
-    dataset = annotated(COUNTS)
-    found = Folder(dataset, divided(dataset), tmp_path / "deep" / "memory.json")
-    write_division(found.path, found.division, found.dataset)
-    return found
 
 
 def test_it_comes_back_byte_for_byte(folder: Folder) -> None:

@@ -19,15 +19,9 @@ from eyechart.oodbench.protocols.existence import Existence
 from eyechart.protocol.prompts import Prompt
 from eyechart.results.records import OutcomeCounts
 from eyechart.statistics.yes_no import MISSING, NO, UNPARSED, YES
+from tests.oodbench.case_pairs import pairs
 
 HARD, SIMPLE = {(0, 1), (3, 0)}, {(1, 2), (2, 3)}
-
-
-def pairs(found: Any, name: str) -> set[tuple[int, int]]:
-    """The image and the category of every pair of a set."""
-    mask = dict(found.set_masks())[name]
-    rows, categories = (part[found.indices[mask]].tolist() for part in (found.division.rows, found.division.categories))
-    return {*zip(rows, categories, strict=True)}
 
 
 def about(found: Any) -> dict[tuple[int, int], list[int]]:

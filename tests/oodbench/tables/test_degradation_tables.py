@@ -10,21 +10,7 @@ from eyechart.oodbench.statistics.degradation import degradation
 from eyechart.oodbench.tables.degradation_tables import PERMUTATION, comparable_sets, compute_degradation
 from eyechart.oodbench.tables.pair_frames import CONFUSION, read_pairs
 from eyechart.reports.tables.registry import tables
-
-GOOD, POOR, DEAF = "yn", "ny", "nn"
-
-
-def falls(deaf):
-    """Answers that are right in distribution, and deny some of what is out of it."""
-    return {"ID": GOOD * 19 + DEAF, "OOD-S": GOOD * 20, "OOD-H": DEAF * deaf + GOOD * (20 - deaf)}
-
-
-@pytest.fixture
-def three(existing):
-    """Three models, each of which falls a little more."""
-    for model, deaf in (("hf[a]", 8), ("hf[b]", 10), ("hf[c]", 18)):
-        existing(model, "coco", falls(deaf))
-    return existing
+from tests.oodbench.tables.existence_answers import DEAF, GOOD, POOR, falls
 
 
 @pytest.fixture

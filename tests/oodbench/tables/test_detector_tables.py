@@ -5,8 +5,8 @@ from msgspec import structs
 
 from eyechart.errors import ReportError
 from eyechart.results.records import SubsetTiming
+from tests.oodbench.tables.existence_answers import GOOD, POOR
 
-GOOD, POOR, DEAF = "yn", "ny", "nn"
 ID = {"ID": GOOD * 4}
 CLIP, BLIP, LIT = "open_clip[ViT-B-32,pretrained=openai]", "blip2[x,a=1+1]", "hf[lit]"
 

@@ -1,18 +1,6 @@
+from tests.oodbench.tables.existence_answers import COCO, GOOD, POOR, ask_two_models
+
 """Tests of `eyechart.oodbench.tables.pair_pages`."""
-
-GOOD, POOR = "yn", "ny"
-COCO = {"ID": GOOD * 8 + "nn" * 2, "OOD-S": GOOD * 3 + POOR * 7, "OOD-H": "nn" * 4}
-LVIS = {"ID": GOOD * 4, "OOD-S": "yy" * 4 + "??" * 2, "OOD-H": GOOD}
-
-
-def ask_two_models(existing):
-    """Two models about COCO and LVIS, the second with reasoning, too."""
-    for model in ("hf[a]", "hf[b]"):
-        existing(model, "coco", COCO)
-        existing(model, "lvis", LVIS)
-    existing("hf[b]", "coco", {**COCO, "ID": GOOD * 9 + "!n"}, reasoning="cot", prompt="existence_cot (1)")
-    existing("hf[b]", "lvis", LVIS, reasoning="cot", prompt="existence_cot (1)")
-    return existing.bench
 
 
 def test_models_that_were_asked_about_other_data_are_in_another_table(existing):

@@ -1,18 +1,10 @@
 """Tests of `eyechart.realbirdid.figures.abstention_charts`."""
 
-import csv
 import re
-from io import StringIO
 
 import pytest
 
-from eyechart.reports.tables.registry import tables
-from eyechart.reports.tables.render import to_csv
-
-
-def rows(pool, name):
-    """A table as the rows of its csv."""
-    return list(csv.DictReader(StringIO(to_csv(tables(f"realbirdid-{name}", pool, None)))))
+from tests.realbirdid.figures.table_rows import rows
 
 
 def test_figure_7_has_a_point_a_wording_and_says_what_they_make(three, figure):

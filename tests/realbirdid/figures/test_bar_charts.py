@@ -1,18 +1,9 @@
 """Figures 3, 4, 6, 7, 8, 16 and 19 of RealBirdID: bars, points and matrices are the numbers of their tables."""
 
-import csv
-from io import StringIO
-
 import pytest
 
 from eyechart.realbirdid.figures.range_charts import NOTHING
-from eyechart.reports.tables.registry import tables
-from eyechart.reports.tables.render import to_csv
-
-
-def rows(pool, name):
-    """A table as the rows of its csv."""
-    return list(csv.DictReader(StringIO(to_csv(tables(f"realbirdid-{name}", pool, None)))))
+from tests.realbirdid.figures.table_rows import rows
 
 
 def widths(ax):
@@ -52,17 +43,6 @@ def test_every_bar_has_its_number_with_its_interval(three, figure):
     assert len(said) == 6
     number = [f"{float(first[f'Answerable{end}']):.1f}" for end in ("", " low", " high")]
     assert said[0] == "{} [{}, {}]".format(*number)
-
-
-@pytest.fixture
-def ranged(flock):
-    """A model that gains by range lists, and one that loses; without a change of their own in the record."""
-    for model, before, after in (("hf_clip[a]", 0.5, 0.8), ("hf_clip[b]", 0.6, 0.4)):
-        numbers = [(name, labels, of, value, 30, (value - 0.1, value + 0.1))
-                   for name, of in (("ig", "answerable"), ("ua_a", "all")) for labels, value in
-                   (("eligible", before), ("range", after))]  # fmt: skip
-        flock.case(model=model, metrics=numbers)
-    return flock.pool()
 
 
 def test_figure_6_has_the_means_and_every_model_as_a_point(ranged, figure):

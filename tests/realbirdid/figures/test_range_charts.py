@@ -1,30 +1,11 @@
 """Tests of `eyechart.realbirdid.figures.range_charts`."""
 
-import csv
 import re
-from io import StringIO
 
 import pytest
 
 from eyechart.realbirdid.figures.range_charts import SHADES
-from eyechart.reports.tables.registry import tables
-from eyechart.reports.tables.render import to_csv
-
-
-def rows(pool, name):
-    """A table as the rows of its csv."""
-    return list(csv.DictReader(StringIO(to_csv(tables(f"realbirdid-{name}", pool, None)))))
-
-
-@pytest.fixture
-def ranged(flock):
-    """A model that gains by range lists, and one that loses; without a change of their own in the record."""
-    for model, before, after in (("hf_clip[a]", 0.5, 0.8), ("hf_clip[b]", 0.6, 0.4)):
-        numbers = [(name, labels, of, value, 30, (value - 0.1, value + 0.1))
-                   for name, of in (("ig", "answerable"), ("ua_a", "all")) for labels, value in
-                   (("eligible", before), ("range", after))]  # fmt: skip
-        flock.case(model=model, metrics=numbers)
-    return flock.pool()
+from tests.realbirdid.figures.table_rows import rows
 
 
 def test_figure_19_lightens_what_is_gained_and_darkens_what_is_lost(ranged, figure):

@@ -31,3 +31,7 @@ def said(level="naive", answers=()):
          "prediction": ACTIONS[bool(reason)]}
         for at, (key, issue, reason) in enumerate(answers)
     ]  # fmt: skip
+
+
+ANSWERS = [("1", Q, Q), ("1", Q, Q), ("2", Q, ""), ("3", A, Q), ("3", A, A), ("4", A, Q), ("5", V, "another reason"),
+           ("6", "", Q)]  # fmt: skip

@@ -3,25 +3,11 @@
 import pytest
 
 from eyechart.errors import ReportError
-from tests.realbirdid.tables.abstention_answers import A, Q, V, numbers, said
+from tests.realbirdid.tables.abstention_answers import A, Q, numbers, said
 
 NAMES = ("realbirdid-T4", "realbirdid-F7", "realbirdid-F8", "realbirdid-wordings")
 # Table 4 of arXiv 2603.27033.
 PUBLISHED = {"Gemma": (0.041, 0.052, 0.044), "InternVL3": (0.279, 0.291, 0.278), "Qwen2.5-VL": (0.158, 0.144, 0.098)}
-
-
-ANSWERS = [("1", Q, Q), ("1", Q, Q), ("2", Q, ""), ("3", A, Q), ("3", A, A), ("4", A, Q), ("5", V, "another reason"),
-           ("6", "", Q)]  # fmt: skip
-
-
-@pytest.fixture
-def asked(flock):
-    """A model at two levels."""
-    files = {"wordings": [{"level": "naive", "wording": "01", "text": "Which?", "n": 40, "abstained": 4, "rate": 0.1,
-                           "ci_low": 0.04, "ci_high": 0.23}]}  # fmt: skip
-    rows = [*said("naive", ANSWERS), *said("refuse", ANSWERS[:2])]
-    flock.case("abstention", "a", metrics=[*numbers(), *numbers("refuse", points=(0.9, 0.7))], rows=rows, files=files)
-    return flock
 
 
 def test_table_4_gives_back_the_published_numbers_in_the_published_columns(flock):
@@ -33,16 +19,16 @@ def test_table_4_gives_back_the_published_numbers_in_the_published_columns(flock
     assert found == PUBLISHED
 
 
-def test_table_4_has_a_row_a_level_with_n(asked):
-    rows = asked.rows("realbirdid-T4")
+def test_table_4_has_a_row_a_level_with_n(two_levels):
+    rows = two_levels.rows("realbirdid-T4")
     assert [(row["Level"], row["quality"], row["vocalization"], row["quality n"]) for row in rows] == [
         ("naive", "0.500", "0.000", "40"),
         ("refuse", "0.500", "0.000", "40"),
     ]
 
 
-def test_figure_7_has_mean_spread_ends_and_cochran(asked):
-    row = asked.rows("realbirdid-F7")[0]
+def test_figure_7_has_mean_spread_ends_and_cochran(two_levels):
+    row = two_levels.rows("realbirdid-F7")[0]
     names = ("Level", "Images", "Wordings", "Mean", "SD", "Min", "Max", "Q", "df", "p")
     assert [row[name] for name in names] == [
         *("naive", "unanswerable", "3", "30.00", "17.32", "10.00", "40.00", "6.50", "2", "0.0388"),
@@ -70,8 +56,8 @@ def test_figure_7_has_answerable_images_where_they_were_asked_about(flock):
     ]
 
 
-def test_every_wording_stands_with_its_text_and_point(asked):
-    (row,) = asked.rows("realbirdid-wordings")
+def test_every_wording_stands_with_its_text_and_point(two_levels):
+    (row,) = two_levels.rows("realbirdid-wordings")
     names = ("Level", "Wording", "Text", "abstained", "Abstention", "Abstention n", "Abstention low")
     assert [row[name] for name in names] == ["naive", "01", "Which?", "4", "10.00", "40", "4.00"]
 

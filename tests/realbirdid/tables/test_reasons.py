@@ -1,25 +1,10 @@
 """Tests of `eyechart.realbirdid.tables.reasons`."""
 
-import pytest
-
-from tests.realbirdid.tables.abstention_answers import A, Q, V, numbers, said
-
-ANSWERS = [("1", Q, Q), ("1", Q, Q), ("2", Q, ""), ("3", A, Q), ("3", A, A), ("4", A, Q), ("5", V, "another reason"),
-           ("6", "", Q)]  # fmt: skip
+from tests.realbirdid.tables.abstention_answers import ANSWERS, A, Q, numbers, said
 
 
-@pytest.fixture
-def asked(flock):
-    """A model at two levels."""
-    files = {"wordings": [{"level": "naive", "wording": "01", "text": "Which?", "n": 40, "abstained": 4, "rate": 0.1,
-                           "ci_low": 0.04, "ci_high": 0.23}]}  # fmt: skip
-    rows = [*said("naive", ANSWERS), *said("refuse", ANSWERS[:2])]
-    flock.case("abstention", "a", metrics=[*numbers(), *numbers("refuse", points=(0.9, 0.7))], rows=rows, files=files)
-    return flock
-
-
-def test_figure_8_counts_reasons_by_issue_over_answers_that_abstain(asked):
-    rows = [row for row in asked.rows("realbirdid-F8") if row["Level"] == "naive"]
+def test_figure_8_counts_reasons_by_issue_over_answers_that_abstain(two_levels):
+    rows = [row for row in two_levels.rows("realbirdid-F8") if row["Level"] == "naive"]
     names = ("Issue", "Q", "A", "V", "another reason")
     assert [[row[name] for name in names] for row in rows] == [
         ["Q", "2", "0", "0", "0"],
@@ -29,15 +14,15 @@ def test_figure_8_counts_reasons_by_issue_over_answers_that_abstain(asked):
     ]
 
 
-def test_figure_8_has_shares_of_the_row_with_n_and_the_rate_of_abstention(asked):
-    _, row, _, every = asked.rows("realbirdid-F8")[:4]
+def test_figure_8_has_shares_of_the_row_with_n_and_the_rate_of_abstention(two_levels):
+    _, row, _, every = two_levels.rows("realbirdid-F8")[:4]
     assert [row[name] for name in ("Q %", "A %", "Q % n", "AR")] == ["66.67", "33.33", "3", "25.00"]
     assert float(row["Q % low"]) < 66.67 < float(row["Q % high"])
     assert (every["AR"], every["Right"]) == ("30.00", "60.00")
 
 
-def test_a_row_without_abstention_has_no_shares(asked):
-    row = next(row for row in asked.rows("realbirdid-F8") if (row["Level"], row["Issue"]) == ("refuse", "V"))
+def test_a_row_without_abstention_has_no_shares(two_levels):
+    row = next(row for row in two_levels.rows("realbirdid-F8") if (row["Level"], row["Issue"]) == ("refuse", "V"))
     assert [row[name] for name in ("Q", "Q %", "Q % n", "another reason %")] == ["0", "", "0", ""]
 
 

@@ -2,32 +2,17 @@
 
 import json
 from collections.abc import Callable
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from eyechart.errors import ReportError
-from eyechart.oodbench.division.division_files import DivisionFile, read_file
-from eyechart.oodbench.spot_check.sheet_files import sheet_id
+from eyechart.oodbench.division.division_files import read_file
 from eyechart.oodbench.spot_check.sheet_outcomes import outcome_table, read_outcome
+from tests.reports.annotation.pair_answers import answered, indices
 
 Make = Callable[..., Path]
-
-
-def answered(division: Path, verdicts: dict[int, str], name: str = "answers.json") -> Path:
-    """Answers about pairs of a division, by their numbers, as a sheet writes them."""
-    pairs, whole = [*verdicts], sha256(division.read_bytes()).hexdigest()
-    answers = {str(number): {"verdict": verdict, "comment": ""} for number, verdict in enumerate(verdicts.values(), 1)}
-    content = {"schema": 1, "sheet": sheet_id(whole, pairs), "division": whole, "pairs": pairs, "answers": answers}
-    path = division.parents[1] / name
-    path.write_text(json.dumps(content), encoding="utf-8")
-    return path
-
-
-def indices(whole: DivisionFile, name: str) -> list[int]:
-    return [index for index, pair in enumerate(whole.pairs) if pair.set == name]
 
 
 def test_files_that_differ_are_unsure_and_those_that_agree_count_once(make_division: Make) -> None:

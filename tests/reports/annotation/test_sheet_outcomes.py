@@ -13,10 +13,10 @@ import pytest
 from eyechart.cli import main
 from eyechart.data.splits.open_split import list_splits, open_split
 from eyechart.errors import ReportError
-from eyechart.oodbench.division.division_files import DivisionFile, read_division, read_file
-from eyechart.oodbench.spot_check.sheet_files import sheet_id
+from eyechart.oodbench.division.division_files import read_division, read_file
 from eyechart.oodbench.spot_check.sheet_outcomes import outcome_table, read_outcome, write_new
 from eyechart.oodbench.spot_check.spot_check import SpotCheckOptions, write
+from tests.reports.annotation.pair_answers import answered, indices
 
 Make = Callable[..., Path]
 
@@ -28,20 +28,6 @@ def made(division: Path, **wanted: Any) -> dict[str, Any]:
     write(division, SpotCheckOptions(data=str(root / "data"), store=root / "store", **wanted), out)
     (text,) = re.findall(r'id="sheet">(.*?)</script>', out.read_text(encoding="utf-8"))
     return dict(json.loads(text))
-
-
-def answered(division: Path, verdicts: dict[int, str], name: str = "answers.json") -> Path:
-    """Answers about pairs of a division, by their numbers, as a sheet writes them."""
-    pairs, whole = [*verdicts], sha256(division.read_bytes()).hexdigest()
-    answers = {str(number): {"verdict": verdict, "comment": ""} for number, verdict in enumerate(verdicts.values(), 1)}
-    content = {"schema": 1, "sheet": sheet_id(whole, pairs), "division": whole, "pairs": pairs, "answers": answers}
-    path = division.parents[1] / name
-    path.write_text(json.dumps(content), encoding="utf-8")
-    return path
-
-
-def indices(whole: DivisionFile, name: str) -> list[int]:
-    return [index for index, pair in enumerate(whole.pairs) if pair.set == name]
 
 
 def test_each_set_is_sampled_at_random(make_division: Make) -> None:

@@ -245,3 +245,9 @@ def opened(shared_tab: PageDriver, new_tab: Callable[[], PageDriver]) -> Iterato
         driver.close()
         if driver is not shared_tab:
             driver.page.context.close()
+
+
+@pytest.fixture
+def driver(studio: Any, opened: Any) -> Any:
+    """The page of a run of three models."""
+    return opened(studio.page(), None)

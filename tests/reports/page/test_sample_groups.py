@@ -18,12 +18,6 @@ pytestmark = pytest.mark.deep
 TIMM = "timm%5Btf_efficientnet_lite0%5D%2C+supervised"
 
 
-@pytest.fixture
-def driver(studio: Any, opened: Any) -> Any:
-    """The page of a run of three models."""
-    return opened(studio.page(), None)
-
-
 def test_scores_are_named_and_drawn_and_the_true_class_is_marked(driver: Any, studio: Any) -> None:
     driver.go(f"#/samples/imagenet/sample?at={studio.keys[0]}&model={TIMM}")
     best = driver.page.locator(".best").first

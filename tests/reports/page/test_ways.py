@@ -16,12 +16,6 @@ new MutationObserver((_, observer) => {
 """
 
 
-@pytest.fixture
-def driver(studio: Any, opened: Any) -> Any:
-    """The page of a run of three models."""
-    return opened(studio.page(), None)
-
-
 def heading(driver: Any) -> str:
     return str(driver.page.locator("article h2").inner_text())
 

@@ -2,14 +2,6 @@
 
 from typing import Any
 
-import pytest
-
-
-@pytest.fixture
-def driver(studio: Any, opened: Any) -> Any:
-    """The page of a run of three models."""
-    return opened(studio.page(), None)
-
 
 def test_it_opens_from_disk_with_every_case(driver: Any) -> None:
     driver.go("#/cases")

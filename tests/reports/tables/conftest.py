@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from eyechart.reports.runs import Runs
+from eyechart.reports.runs import Runs, load
 from eyechart.reports.tables.registry import tables
 from eyechart.reports.tables.render import Table
 from eyechart.results.records import SubsetTiming
@@ -207,3 +208,8 @@ def free_form(flock: Any) -> Runs:
     for model in MLLMS:
         flock.mllm("free_form", model, metrics=[("acc", "observations", "answerable.species", 0.5, 40, (0.3, 0.7))])
     return Runs(flock.pool().groups, ())
+
+
+@pytest.fixture
+def runs(run_folder: Path) -> Runs:
+    return load([run_folder])

@@ -3,7 +3,6 @@
 import csv
 from collections.abc import Callable
 from io import StringIO
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,17 +10,12 @@ import pandas as pd
 import pytest
 
 from eyechart.errors import ReportError
-from eyechart.reports.runs import Runs, load
+from eyechart.reports.runs import Runs
 from eyechart.reports.tables import registry
 from eyechart.reports.tables.definition import TableDefinition
 from eyechart.reports.tables.registry import tables as make_tables
 from eyechart.reports.tables.render import CORRELATION, NumberCell, to_csv, to_markdown
 from eyechart.reports.tables.selection import Page, with_suffixes
-
-
-@pytest.fixture
-def runs(run_folder: Path) -> Runs:
-    return load([run_folder])
 
 
 def page(**fields: Any) -> Page:

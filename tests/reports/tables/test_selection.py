@@ -1,18 +1,10 @@
 """Tests of `eyechart.reports.tables.selection`."""
 
-from pathlib import Path
 from typing import Any
 
-import pytest
-
-from eyechart.reports.runs import Runs, load
+from eyechart.reports.runs import Runs
 from eyechart.reports.tables.selection import protocol_pages
 from eyechart.results import frames
-
-
-@pytest.fixture
-def runs(run_folder: Path) -> Runs:
-    return load([run_folder])
 
 
 def test_numbers_are_selected_by_their_fields(runs: Runs) -> None:
