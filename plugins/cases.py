@@ -5,18 +5,19 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from eyechart.data.discovery import survey_root
 from eyechart.data.splits.open_split import list_splits
-from eyechart.data.splits.registry import SplitRef, includes_benchmark
+from eyechart.data.splits.registry import SplitRef, includes_benchmark, is_folder
 from eyechart.errors import EyechartError
 from eyechart.evaluation.settings import Case
-from eyechart.files.urls import is_folder
 from eyechart.models.registry import capabilities
 from eyechart.models.spec import ModelSpec
 from eyechart.protocol.base import Protocol
+from eyechart.protocol.prompts import get_prompt
 from eyechart.protocol.registry import add_protocol, get_protocol, protocol_modules
 
 from .case_ids import case_pattern, escaped, spellings, unescape_ids
@@ -160,9 +161,19 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         for variant in protocol.expand_grid(chosen.options.get(name, {}), capabilities(model))
     ]
     if cases:
+        _read_prompts(protocol)
         check_unique_names(metafunc.config, metafunc.definition.path, metafunc.definition.nodeid, cases)
     metafunc.parametrize(ARGUMENT, [pytest.param(case, id=case.id) for case in cases])
     unescape_ids(metafunc, [case.id for case in cases])
+
+
+def _read_prompts(protocol: Protocol[Any]) -> None:
+    """Read the prompts that a protocol names. Raises CollectError, so that no case starts if one cannot be read."""
+    try:
+        for name in protocol.prompts:
+            get_prompt(name)
+    except EyechartError as error:
+        raise pytest.Collector.CollectError(f"The protocol {protocol.name} cannot be asked: {error}") from error
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

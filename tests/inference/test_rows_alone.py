@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.classification.best_classes import BestClasses
+from eyechart.classification.answers.image_answers import BestClasses
 from eyechart.inference.requests.class_weights import cosine_similarity, normalize, unit_vectors
 from eyechart.models.conse.encoder import convex_combination
 from eyechart.oodbench.division.flags import purified_probabilities

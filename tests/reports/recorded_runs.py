@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from eyechart.classification.answers.class_predictions import ClassPredictions, EpochPredictions
+from eyechart.classification.answers.image_answers import TextPredictions
 from eyechart.classification.answers.image_batches import make_batches
 from eyechart.classification.answers.out_of_prompt import match_exactly, out_of_prompt_kinds
-from eyechart.classification.answers.text_predictions import TextPredictions
 from eyechart.data.labels.class_names import load_class_names
 from eyechart.evaluation.settings import Case
 from eyechart.models.spec import parse_spec

@@ -92,8 +92,7 @@ def datasets(data: str | None) -> None:
     """
     from eyechart.data.discovery import survey_root
     from eyechart.data.splits.open_split import list_splits
-    from eyechart.data.splits.registry import SplitRef, registered_datasets
-    from eyechart.files.urls import is_folder
+    from eyechart.data.splits.registry import SplitRef, is_folder, registered_datasets
 
     def describe(ref: SplitRef) -> str:
         if why := ref.missing or ref.defect:

@@ -10,24 +10,6 @@ from eyechart.messages.install_commands import install_command
 LOCAL = ("file", "local", "memory")  # protocols without a connection
 
 
-def is_url(location: object) -> bool:
-    """Return whether a data root or the location of a split is a URL.
-
-    >>> is_url("s3://bucket/data"), is_url("/data"), is_url("hub:owner/name")
-    (True, False, False)
-    """
-    return "://" in str(location)
-
-
-def is_folder(root: str) -> bool:
-    """Return whether a data root is a folder of this machine, neither a URL nor a data set of the hub.
-
-    >>> is_folder("data"), is_folder("s3://bucket/data"), is_folder("hub:owner/name")
-    (True, False, False)
-    """
-    return not (root.startswith("hub:") or is_url(root))
-
-
 def needs_connection(url: str) -> bool:
     """Return whether the file system of a URL is on another machine.
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from eyechart.classification.answers.class_predictions import ClassPredictions
-from eyechart.classification.answers.text_predictions import TextPredictions
+from eyechart.classification.answers.image_answers import TextPredictions
 from eyechart.data.dataset.dataset import build_label_set
 from eyechart.data.readers.imagenet_sample import open_sample
 from eyechart.evaluation.settings import Case

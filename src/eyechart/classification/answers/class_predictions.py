@@ -10,11 +10,10 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from eyechart.classification.answers.image_answers import TOP, BestClasses, TextPredictions
 from eyechart.classification.answers.out_of_prompt import out_of_prompt_note
 from eyechart.classification.answers.reliability_curves import reliability_rows, threshold_rows
 from eyechart.classification.answers.sample_columns import format_classes, format_outcomes, format_scores, join_texts
-from eyechart.classification.answers.text_predictions import TextPredictions
-from eyechart.classification.best_classes import TOP, BestClasses
 from eyechart.data.dataset.dataset import Dataset, LabelSet
 from eyechart.data.labels.equivalences import LabelPolicy
 from eyechart.errors import ModelError

@@ -14,6 +14,7 @@ from eyechart.classification.answers.class_predictions import (
     Targets,
 )
 from eyechart.classification.answers.image_batches import (
+    AnswerCollector,
     ParsedAnswer,
     build_requests,
     closed_world_prompt,
@@ -39,7 +40,6 @@ from eyechart.classification.protocols.helpers.text_options import (
     unused_options,
 )
 from eyechart.classification.protocols.posterior import predict_constrained
-from eyechart.classification.text_answers import AnswerCollector
 from eyechart.data.imagenet.classes import has_imagenet_classes
 from eyechart.data.labels.class_names import load_class_names
 from eyechart.models.types import Usage

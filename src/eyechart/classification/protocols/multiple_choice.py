@@ -13,6 +13,7 @@ from string import ascii_uppercase
 from typing import Literal
 
 from eyechart.classification.answers.class_predictions import ClassPredictions, EpochPredictions, Targets
+from eyechart.classification.answers.image_batches import AnswerCollector
 from eyechart.classification.metrics.class_estimates import (
     CORRECTNESS,
     top1,
@@ -26,7 +27,6 @@ from eyechart.classification.protocols.helpers.text_options import (
     SHORT,
     unused_options,
 )
-from eyechart.classification.text_answers import AnswerCollector
 from eyechart.errors import DataError
 from eyechart.inference.requests.text_requests import TextRequest
 from eyechart.parsers import compat, letter

@@ -6,7 +6,7 @@ truncated, since their beginning may name another class.
 
 from eyechart.classification.answers.class_mapping import map_to_classes
 from eyechart.classification.answers.class_predictions import ClassPredictions
-from eyechart.classification.answers.image_batches import build_requests, split_by_image
+from eyechart.classification.answers.image_batches import AnswerCollector, build_requests, split_by_image
 from eyechart.classification.metrics.class_estimates import (
     CORRECTNESS,
     label_agreement,
@@ -15,7 +15,6 @@ from eyechart.classification.metrics.class_estimates import (
     top1,
 )
 from eyechart.classification.protocols.helpers.text_options import MAPPED, REQUEST_OPTIONS, is_valid, unused_options
-from eyechart.classification.text_answers import AnswerCollector
 from eyechart.parsers import json_answers
 from eyechart.protocol.ask import ask
 from eyechart.protocol.base import Example, Protocol

@@ -6,6 +6,7 @@ import numpy as np
 
 from eyechart.classification.answers.class_predictions import ClassPredictions, Targets
 from eyechart.classification.answers.image_batches import (
+    AnswerCollector,
     closed_world_prompt,
     format_class_list,
     request_parts,
@@ -21,7 +22,6 @@ from eyechart.classification.metrics.class_estimates import (
     top5,
 )
 from eyechart.classification.protocols.helpers.lists_classes import ListsClasses
-from eyechart.classification.text_answers import AnswerCollector
 from eyechart.errors import ModelError, SpecError
 from eyechart.inference.requests.row_requests import ScoreChoices
 from eyechart.inference.store.arrays import CachedArray

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.classification.answers.class_predictions import NO_SCORES, ClassPredictions, Targets
-from eyechart.classification.best_classes import BestClasses
+from eyechart.classification.answers.image_answers import BestClasses
 from eyechart.classification.metrics.class_estimates import (
     CORRECTNESS,
     label_agreement,

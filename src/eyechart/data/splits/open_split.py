@@ -19,12 +19,12 @@ from eyechart.data.side_files import describe_unread
 from eyechart.data.splits.registry import (
     SplitRef,
     folder_sources,
+    is_url,
     packaged_benchmarks,
     registered_datasets,
 )
 from eyechart.data.splits.validation import identify_validation_images
 from eyechart.errors import DataError
-from eyechart.files.urls import is_url
 from eyechart.messages.suggestions import did_you_mean
 
 

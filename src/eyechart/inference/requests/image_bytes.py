@@ -1,9 +1,7 @@
 """Reads the images of a data set for a model: checks their bytes, decodes them and puts them into requests."""
 
 from hashlib import sha256
-from importlib.metadata import version
 from platform import node
-from typing import Any
 
 from PIL import Image
 
@@ -15,12 +13,6 @@ from eyechart.models.runtime.device import count_processors
 from eyechart.models.types import Request
 
 THREADS = min(16, count_processors())
-DECODER = 1
-
-
-def decoder_settings(dataset: Dataset) -> dict[str, Any]:
-    """Return how bytes become images, as far as it can change an answer."""
-    return {"version": DECODER, "pillow": version("pillow"), "upright": dataset.upright}
 
 
 def load_image(dataset: Dataset, index: int, data: bytes) -> Image.Image:

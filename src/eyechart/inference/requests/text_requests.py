@@ -90,6 +90,7 @@ class Generate(BaseRequest):
     requests: tuple[TextRequest, ...]
     capability = "generator"
     batched = False
+    row_per_image = False
 
     @property
     def about_images(self) -> bool:

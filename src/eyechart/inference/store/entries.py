@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import file_digest, sha256
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeVar
 
@@ -21,7 +22,6 @@ import msgspec
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import MissingAnswersError, StoreError
 from eyechart.files.atomic import draft_path, replace_file, write_atomic
-from eyechart.inference.requests.image_bytes import decoder_settings
 from eyechart.inference.requests.row_requests import BaseRequest
 from eyechart.models.types import Identity, Model
 
@@ -30,6 +30,7 @@ MAGIC = b"EYE1"
 HEAD = struct.Struct("<4sII")
 TAIL = struct.Struct("<I")
 SCAN = 1 << 16  # bytes that are searched at once for the next block
+DECODER = 1  # in keys; greater where the same bytes would become other pixels
 DONE, FIRST = "done.json", "00000.part"
 T = TypeVar("T")
 
@@ -68,7 +69,7 @@ def request_key(request: BaseRequest, model: Model, dataset: Dataset | None = No
     elif dataset is None:
         raise ValueError(f"{type(request).__name__} is about images. Expected a data set.")
     else:
-        data, decoder = dataset.index_fingerprint, decoder_settings(dataset)
+        data, decoder = dataset.index_fingerprint, _decoder_settings(dataset)
     return Key(
         kind=fields.kind,
         model=model.identity.in_key,
@@ -79,6 +80,11 @@ def request_key(request: BaseRequest, model: Model, dataset: Dataset | None = No
         decoding=fields.decoding,
         batch_size=model.batch_size if request.batched else 0,
     )
+
+
+def _decoder_settings(dataset: Dataset) -> dict[str, Any]:
+    """Return how bytes become images, as far as it can change an answer."""
+    return {"version": DECODER, "pillow": version("pillow"), "upright": dataset.upright}
 
 
 def copy_nothing(_: str) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from eyechart.classification.answers.class_predictions import ClassPredictions
+from eyechart.classification.answers.image_batches import AnswerCollector
 from eyechart.classification.metrics.class_estimates import top1, top5
-from eyechart.classification.text_answers import AnswerCollector
 from eyechart.models.types import Usage
 
 NAMES = ("cat", "dog", "great white shark", "hen", "owl")

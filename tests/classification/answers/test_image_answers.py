@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.classification.best_classes import TOP, BestClasses
+from eyechart.classification.answers.image_answers import TOP, BestClasses
 
 RANKED = st.integers(1, 9).flatmap(
     lambda ranks: st.lists(st.lists(st.integers(-1, 7), min_size=ranks, max_size=ranks), min_size=1, max_size=6)
