@@ -151,8 +151,9 @@ def test_a_protocol_with_the_name_of_another_is_refused(world: Any, write_test: 
 def test_a_prompt_that_no_package_has_is_refused_before_the_first_case(
     world: Any, write_test: Callable[..., None]
 ) -> None:
-    own = OWN_PROTOCOL.format(name="turned").replace("    options = (", '    prompts = ("closed_word",)\n    options = (')
-    write_test(test_own=own)
+    options = "    options = ("
+    prompts = '    prompts = ("closed_word",)\n'
+    write_test(test_own=OWN_PROTOCOL.format(name="turned").replace(options, prompts + options))
     said = run_own(world, "-k", "tiny/", code=2)
     assert "The protocol turned cannot be asked: The prompt 'closed_word' is neither a toml file nor one of" in said
 
