@@ -308,7 +308,12 @@ class CaseResult(Generic[P]):
             seed=self.settings.seed,
             samples=len(self.dataset),
             keys=self.dataset.keys,
-            environment={**environment, **_model_settings(self.identity)},
+            environment={  # what can change answers of the same weights
+                **environment,
+                "dtype": self.identity.dtype,
+                "device": self.identity.device,
+                "processor": sha256(encode(self.identity.processor)).hexdigest(),
+            },
             metrics=metrics,
             arrays={**arrays, name: pack_array(hashes)},
             sample_hashes=name,
@@ -342,12 +347,6 @@ def metric_name(metric: Metric[Any]) -> str:
     ('max', 'partial')
     """
     return str(getattr(metric, "__name__", type(metric).__name__))
-
-
-def _model_settings(identity: Identity) -> dict[str, str]:
-    """Return what can change answers of the same weights: number format, device, and a digest of the processor."""
-    processor = sha256(encode(identity.processor)).hexdigest()
-    return {"dtype": identity.dtype, "device": identity.device, "processor": processor}
 
 
 def sample_mean(name: str, labels: str, values: Floats, clusters: Ints | None, seed: int) -> Estimate:

@@ -328,17 +328,13 @@ def read_run(folder: Path) -> Records:
             f"{path} is not a run's records.json: {error}. Run the suite again, or name another."
         ) from error
     for record in records.records:
-        if problem := _find_invalid_value(record):
-            raise ReportError(f"{path} was edited or damaged: {problem}. Restore the file, or run the suite again.")
+        for metric in record.metrics:
+            for problem in _invalid_values(metric):
+                title = f"{record.case} ({record.protocol}): {metric.full_name}"
+                raise ReportError(
+                    f"{path} was edited or damaged: {title} has {problem}. Restore the file, or run the suite again."
+                )
     return records
-
-
-def _find_invalid_value(record: Record) -> str:
-    """Return the first invalid metric of a record, with what was found and expected; "" if all are valid."""
-    for metric in record.metrics:
-        for problem in _invalid_values(metric):
-            return f"{record.case} ({record.protocol}): {metric.full_name} has {problem}"
-    return ""
 
 
 def _invalid_values(metric: Metric) -> Iterator[str]:

@@ -23,7 +23,7 @@ import msgspec
 
 from eyechart.errors import SpecError
 from eyechart.files.text_files import plain_text
-from eyechart.gate.comparison.compare_metrics import PRIMARY, SLICES, MetricComparison
+from eyechart.gate.comparison.compare_metrics import SLICES, MetricComparison
 
 TIERS = CRITICAL, SUPPORTING, ADVISORY = "critical", "supporting", "advisory"
 PYPROJECT, TABLE = "pyproject.toml", ("tool", "eyechart", "gate")
@@ -109,13 +109,6 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 NO_POLICY = Policy()
-
-
-def default_tier(comparison: MetricComparison) -> str:
-    """Return the tier of a metric without a rule, if its kind is gated: primary metrics are critical."""
-    if comparison.family == SLICES:
-        return ADVISORY
-    return CRITICAL if comparison.family == PRIMARY else SUPPORTING
 
 
 def read_policy(path: Path) -> Policy:

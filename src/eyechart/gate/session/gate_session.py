@@ -269,7 +269,10 @@ class GateSession:
     def report_numbers(self, key: Key, case: CaseComparison) -> None:
         """Fail a case with regressions, one reason for each set of samples, and add remarks on its other metrics."""
         now, verdicts = case.head, self.result.verdicts_of[key]
-        slices = [part for part in self.result.gated_slices if _is_of_case(part, now)]
+        named = now.case, now.protocol
+        slices = [
+            part for part in self.result.gated_slices if (part.comparison.case, part.comparison.protocol) == named
+        ]
         worse = [verdict for verdict in (*verdicts, *slices) if verdict.regression]
         if worse:
             keys = self.cases.pair(key[-1], self.baselines).compared_keys()
@@ -384,8 +387,3 @@ class GateSession:
     def add_failure(self, key: Key, why: str) -> None:
         """Add a reason to the failure of a case; the case fails once for all of its reasons."""
         self.failures.setdefault(key[-1], []).append(why)
-
-
-def _is_of_case(verdict: Verdict, now: Evidence) -> bool:
-    """Return whether a verdict is on a metric or slice of a case."""
-    return (verdict.comparison.case, verdict.comparison.protocol) == (now.case, now.protocol)

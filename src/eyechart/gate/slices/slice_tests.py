@@ -198,8 +198,11 @@ def compare_case_slices(
 def compare_variable(
     before: Evidence, after: Evidence, comparisons: Iterable[MetricComparison], variable: SliceVariable
 ) -> Iterator[SliceChanges]:
-    """Yield the changes of the slices of one variable of the samples, nothing for a case without a proportion."""
-    whole = _sliced_comparison(comparisons)
+    """Yield the changes of the slices of one variable of the samples, nothing for a case without a proportion.
+
+    They are about the first proportion, which is the primary metric if that is one.
+    """
+    whole = next((part for part in comparisons if part.is_proportion and part.metric.name != ANSWERED), None)
     if whole is None:
         return
     old = next(metric for metric in before.metrics if metric.key == whole.metric.key)
@@ -209,11 +212,6 @@ def compare_variable(
     clusters = after.cluster_ids()
     clusters = before.cluster_ids() if clusters is None else clusters
     yield SliceChanges.count(variable, whole, outcomes[0], outcomes[1], clusters)
-
-
-def _sliced_comparison(comparisons: Iterable[MetricComparison]) -> MetricComparison | None:
-    """Return the first proportion of a case, which is its primary metric if that is a proportion; None without one."""
-    return next((part for part in comparisons if part.is_proportion and part.metric.name != ANSWERED), None)
 
 
 def shared_rows(run: Evidence, part: Evidence) -> Ints:
@@ -227,11 +225,6 @@ def shared_rows(run: Evidence, part: Evidence) -> Ints:
 def count_slices(slices: Iterable[SliceChanges]) -> int:
     """Return the number of slices that are compared."""
     return sum(len(part.indices) for part in slices)
-
-
-def count_untestable(slices: Iterable[SliceChanges], alpha: float) -> int:
-    """Return the number of slices with too few changed samples for a p-value below alpha."""
-    return sum(int((part.least[part.indices] >= alpha).sum()) for part in slices)
 
 
 @dataclass(frozen=True)

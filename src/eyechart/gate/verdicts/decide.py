@@ -15,9 +15,17 @@ from math import isnan, nan
 import numpy as np
 
 from eyechart.errors import SpecError
-from eyechart.gate.comparison.compare_metrics import FAMILIES, ROUNDED, SCORES, ClusterChanges, MetricComparison
+from eyechart.gate.comparison.compare_metrics import (
+    FAMILIES,
+    PRIMARY,
+    ROUNDED,
+    SCORES,
+    SLICES,
+    ClusterChanges,
+    MetricComparison,
+)
 from eyechart.gate.comparison.pooled import pool_models
-from eyechart.gate.policy.tiers import ADVISORY, CRITICAL, NO_POLICY, Policy, default_tier
+from eyechart.gate.policy.tiers import ADVISORY, CRITICAL, NO_POLICY, SUPPORTING, Policy
 from eyechart.gate.verdicts.value_texts import format_points
 from eyechart.results.evidence import CLOSE, Floats, Ints
 from eyechart.results.metric_definitions import define
@@ -70,7 +78,8 @@ class Rule:
         A pooled comparison tolerates the mean of what its cases tolerate, weighted by their samples.
         """
         drop, margin, relative = 0.0 if comparison.family == SCORES else self.max_drop, self.margin, 0.0
-        tier = default_tier(comparison) if kind_of_metric(comparison) in self.gates else ADVISORY
+        tier = {PRIMARY: CRITICAL, SLICES: ADVISORY}.get(comparison.family, SUPPORTING)
+        tier = tier if kind_of_metric(comparison) in self.gates else ADVISORY
         for rule in self.policy.rules_for(comparison):
             drop = drop if rule.max_drop is None else rule.max_drop
             relative = relative if rule.max_relative_drop is None else rule.max_relative_drop

@@ -74,7 +74,9 @@ def describe_loss(verdicts: Sequence[Verdict], of_case: Sequence[MetricCompariso
     verdict, *others = verdicts
     comparison = verdict.comparison
     before, after = compared_values(comparison)
-    samples = f"{describe_n(comparison.n, comparison.n_clusters)}{_describe_counts(comparison)}"
+    samples = describe_n(comparison.n, comparison.n_clusters)
+    if counts := comparison.counts:
+        samples += f" ({counts[0]} in the baseline, {counts[1]} now)"
     change = f"{format_change(comparison)}, {samples}"
     p_values = f"{format_p_value(comparison.p)}, {format_adjusted(verdict)}"
     lines = [
@@ -293,12 +295,6 @@ def describe_n(n: int, n_clusters: int) -> str:
     ('n=100', 'n=100 of 40 images')
     """
     return f"n={n}" if n_clusters == n else f"n={n} of {n_clusters} images"
-
-
-def _describe_counts(comparison: MetricComparison) -> str:
-    """Return the n of both sides in brackets, "" where they are equal."""
-    counts = comparison.counts
-    return f" ({counts[0]} in the baseline, {counts[1]} now)" if counts else ""
 
 
 def format_p_value(p: float) -> str:

@@ -63,7 +63,12 @@ def write(runs: Runs, options: SheetOptions, out: Path) -> str:
     disputed = _find_disputed_case(runs, options)
     rows = options.select_rows(disputed.rows(options.seed))
     if not rows:
-        raise ReportError(_no_images_message(disputed, options))
+        numbers = "; ".join(f"{count.category}: {count.disputed} of {count.images}" for count in disputed.counts())
+        raise ReportError(
+            f"{disputed.case.record.case} has no image for the sheet (part {options.part}). Images with a valid "
+            f"prediction that {options.labels} disputes: {numbers}. Choose other categories with --category, or fewer "
+            "parts."
+        )
     dataset = open_data(disputed.case, options.data, options.store)
     key = SheetKey(
         source=disputed.source(),
@@ -99,15 +104,6 @@ def _find_disputed_case(runs: Runs, options: SheetOptions) -> DisputedCase:
     case = find_case(candidates, options.model, options.protocol, options.labels)
     second = options.second and find_second_case(runs, case, options.second, options.second_protocol, options.labels)
     return DisputedCase(case, options.labels, parse_categories(options.category), second or None)
-
-
-def _no_images_message(disputed: DisputedCase, options: SheetOptions) -> str:
-    """Return why the sheet would be empty."""
-    counts = "; ".join(f"{count.category}: {count.disputed} of {count.images}" for count in disputed.counts())
-    return (
-        f"{disputed.case.record.case} has no image for the sheet (part {options.part}). Images with a valid prediction "
-        f"that {options.labels} disputes: {counts}. Choose other categories with --category, or fewer parts."
-    )
 
 
 def open_data(case: CaseRun, root: str | None, store: Path) -> Dataset:

@@ -86,7 +86,9 @@ def write_sample(runs: Runs, options: SampleOptions, out: Path) -> str:
             labels_sha256=case.record.data.labels.get(options.labels, ""),
             size=len(rows),
             seed=options.seed,
-            strata=strata if options.draw == STRATIFIED else "".join(_without_strata(strata)),
+            strata=strata
+            if options.draw == STRATIFIED
+            else "".join(NOT_SCORED if one == NOT_SCORED else "0" for one in strata),
             sequential=options.sequential,
             equivalents={str(label): others for label, others in equivalents.items() if others},
         ),
@@ -135,10 +137,6 @@ def _find_strata(scored: Sequence[ScoredCase]) -> str:
     right = (outcomes == 1).sum(axis=0)
     stratum = np.where(right == known.sum(axis=0), 0, np.where(right > 0, 1, 2))
     return "".join(str(one) if some else NOT_SCORED for one, some in zip(stratum, known.any(axis=0), strict=True))
-
-
-def _without_strata(strata: str) -> Iterator[str]:
-    return (one if one == NOT_SCORED else "0" for one in strata)
 
 
 def _draw(strata: str, options: SampleOptions) -> list[int]:

@@ -8,7 +8,7 @@ from math import isnan
 from eyechart.errors import SpecError
 from eyechart.gate.comparison.compare_metrics import MetricComparison
 from eyechart.gate.session.compare_cases import CaseComparison, Key, SessionComparison
-from eyechart.gate.slices.slice_tests import SliceChanges, count_slices, count_untestable
+from eyechart.gate.slices.slice_tests import SliceChanges, count_slices
 from eyechart.gate.verdicts.decide import IMPROVEMENT, INCONCLUSIVE, REGRESSION, VERDICTS, Verdict
 from eyechart.gate.verdicts.value_texts import is_percent_change
 from eyechart.gate.verdicts.verdict_messages import count_verdicts
@@ -74,7 +74,7 @@ class RunComparison:
 
     def describe_slices(self, alpha: float) -> str:
         """Return how many slices lost and gained, and how many changed too little for any result."""
-        few = count_untestable(self.slice_changes, alpha)
+        few = sum(int((part.least[part.indices] >= alpha).sum()) for part in self.slice_changes)
         return f"{self.count_slices()}; {few} have too few changed samples for a significant change"
 
 

@@ -94,7 +94,7 @@ def _describe_metric_result(metric: Metric, record: Record) -> dict[str, Any]:
         },
         "metric_config": {
             "evaluation_description": describe_metric(metric.name) or metric.name,
-            "metric_id": "/".join(_metric_parts(metric)),
+            "metric_id": "/".join(filter(None, ("eyechart", *metric.printed_key))),
             "metric_name": metric.name,
             "metric_unit": "proportion" if is_proportion else "points",
             "metric_parameters": {"labels": metric.labels, "subset": metric.subset_text},
@@ -109,11 +109,6 @@ def _describe_metric_result(metric: Metric, record: Record) -> dict[str, Any]:
         },
         "generation_config": {"additional_details": dict(record.variant)},
     }
-
-
-def _metric_parts(metric: Metric) -> Iterator[str]:
-    """Yield what identifies a metric, as far as it is set."""
-    yield from ("eyechart", metric.name, *filter(None, (metric.labels, metric.subset_text)))
 
 
 def _describe_interval(metric: Metric) -> Mapping[str, Any]:

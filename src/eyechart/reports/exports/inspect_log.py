@@ -10,7 +10,7 @@ import msgspec
 from eyechart.gate.baselines.baseline_files import model_slug
 from eyechart.reports.runs import CaseRun, Runs
 from eyechart.results.headlines import ANSWERED
-from eyechart.results.records import Metric, Record, Run
+from eyechart.results.records import Record, Run
 from eyechart.results.sample_table import SHARED_COLUMNS
 
 VERSION = 2
@@ -73,23 +73,15 @@ def _describe_scores(record: Record) -> Iterator[dict[str, Any]]:
     names = Counter(metric.name for metric in record.metrics)
     for metric in record.metrics:
         if metric.value is not None:
+            values = {"mean": float(metric.value)} | dict(zip(("ci_low", "ci_high"), metric.ci or (), strict=False))
             yield {
                 "name": metric.name if names[metric.name] == 1 else metric.full_name,
                 "scorer": metric.name,
                 "scored_samples": metric.n,
                 "params": {"labels": metric.labels, "subset": metric.subset_text},
-                "metrics": {
-                    name: {"name": name, "value": value, "params": {}} for name, value in _metric_values(metric)
-                },
+                "metrics": {name: {"name": name, "value": value, "params": {}} for name, value in values.items()},
                 "metadata": {"n": metric.n, "n_clusters": metric.n_clusters, "ci_method": metric.ci_method},
             }
-
-
-def _metric_values(metric: Metric) -> Iterator[tuple[str, float]]:
-    """Yield the mean and the ends of the interval as metrics of inspect_ai."""
-    yield "mean", float(metric.value or 0)
-    if metric.ci is not None:
-        yield from zip(("ci_low", "ci_high"), metric.ci, strict=True)
 
 
 def describe_samples(case: CaseRun, scorer: str) -> Iterator[dict[str, Any]]:

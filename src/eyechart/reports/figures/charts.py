@@ -127,16 +127,12 @@ def draw_bars(
         offsets = part["row"] + (index - (len(columns) - 1) / 2) * height
         colour = colours[column] if colours else COLOURS[index % len(COLOURS)]
         ax.barh(offsets, 100 * part["value"], height, color=colour, label=column)
-        _draw_intervals(ax, part, offsets)
+        known = part["low"].notna()
+        ax.hlines(offsets[known], 100 * part["low"][known], 100 * part["high"][known], color="black", linewidth=0.8)
         for offset, value, low, high in zip(offsets, part["value"], part["low"], part["high"], strict=True):
             end = 100 * np.nanmax([value, high])
             ax.annotate(text(value, low, high), (end, offset), (3, 0), textcoords="offset points", fontsize=TEXT,
                         va="center")  # fmt: skip
-
-
-def _draw_intervals(ax: "Axes", cells: pd.DataFrame, offsets: pd.Series) -> None:
-    known = cells["low"].notna()
-    ax.hlines(offsets[known], 100 * cells["low"][known], 100 * cells["high"][known], color="black", linewidth=0.8)
 
 
 def draw_matrix(

@@ -15,7 +15,7 @@ from eyechart.messages.install_commands import install_command
 from eyechart.messages.plurals import count_of
 from eyechart.reports.overview.write_overview import aggregate
 from eyechart.reports.runs import load
-from eyechart.results.records import RECORDS_FILE, Metric, Record, Records, read_run
+from eyechart.results.records import RECORDS_FILE, Record, Records, read_run
 
 Row = tuple[str | int | float | None, ...]
 # In this order; the type as pyarrow calls it.
@@ -44,7 +44,10 @@ def rows(run: str, records: Records) -> Iterator[Row]:
     session = (run, records.run.started, records.run.eyechart, records.run.git_commit)
     for record in records.records:
         case = _case_columns(record)
-        yield from ((*session, *case, *_metric_columns(m), record.seconds, record.command) for m in record.metrics)
+        for metric in record.metrics:
+            low, high = metric.ci or (None, None)
+            number = (metric.value, metric.n, metric.n_clusters, low, high, metric.ci_method)
+            yield (*session, *case, *metric.key, *number, record.seconds, record.command)
 
 
 def _case_columns(record: Record) -> Row:
@@ -56,12 +59,6 @@ def _case_columns(record: Record) -> Row:
     devices = (model.dtype, model.device, model.device_name)
     limit = None if record.limit is None else str(record.limit)
     return (*case, *names, *devices, record.data.fingerprint, limit, record.seed)
-
-
-def _metric_columns(metric: Metric) -> Row:
-    """Return the cells of one metric; an undefined value or interval gives None."""
-    low, high = metric.ci or (None, None)
-    return *metric.key, metric.value, metric.n, metric.n_clusters, low, high, metric.ci_method
 
 
 def to_csv(table: Sequence[Row]) -> bytes:

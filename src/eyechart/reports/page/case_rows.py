@@ -130,28 +130,19 @@ def _run_row(name: str, run: Run) -> dict[str, Any]:
 
 
 def trend(runs: list[tuple[Path, Run, list[CaseRun]]]) -> dict[str, Any]:
-    """Return every metric over all images of every case by run, ordered by time."""
+    """Return every metric over all images of every case by run, ordered by time; all metrics of a case without any."""
     ordered = sorted(runs, key=lambda run: run[1].started)
     series: dict[tuple[str, ...], dict[str, Any]] = {}
     for index, (_, _, cases) in enumerate(ordered):
         for case in cases:
-            for metric in _trend_metrics(case.record):
+            defined = [metric for metric in case.record.metrics if metric.value is not None]
+            name = one_line(f"{case.record.case}, {case.record.protocol}")
+            for metric in headlines(defined) or defined:
                 key = (case.record.case, case.record.protocol, case.prompt_settings, metric.name, metric.labels)
-                line = series.setdefault(key, _create_line(case, metric))
+                empty = {"name": name, "metric": metric.name, "labels": one_line(metric.labels), "points": []}
+                line = series.setdefault(key, empty)
                 line["points"].append([index, metric.value, metric.ci, metric.n, source(case.record)])
     return {"runs": run_rows([(folder, run) for folder, run, _ in ordered]), "lines": [*series.values()]}
-
-
-def _trend_metrics(record: Record) -> Iterator[Metric]:
-    """Yield the metrics over all images, or all metrics if there are none."""
-    defined = [metric for metric in record.metrics if metric.value is not None]
-    yield from headlines(defined) or defined
-
-
-def _create_line(case: CaseRun, metric: Metric) -> dict[str, Any]:
-    """Return an empty line of the trend chart."""
-    name = one_line(f"{case.record.case}, {case.record.protocol}")
-    return {"name": name, "metric": metric.name, "labels": one_line(metric.labels), "points": []}
 
 
 def source(record: Record) -> str:

@@ -1,6 +1,6 @@
 """Published tables and figures for the page: all that the runs have data for."""
 
-from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -51,19 +51,15 @@ def cell_data(value: Cell) -> Any:
 
 
 def write_figures(folder: Path, runs: Runs, tables: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
-    """Draw every figure that has data; return a note instead if matplotlib is not installed."""
+    """Draw every figure that has data, and return each with the name of its table, or a note without matplotlib."""
     try:
         import matplotlib  # noqa: F401  # to distinguish a figure without data from a machine without matplotlib
     except ImportError:
         return [], [f"Published figures are left out. To draw them: {install_command('figures')}"]
-    return [*_draw_figures(folder, runs, {table["name"]: table["title"] for table in tables})], []
-
-
-def _draw_figures(folder: Path, runs: Runs, titles: dict[str, str]) -> Iterator[dict[str, Any]]:
-    """Yield the figures, each with the name of its table."""
+    titles, figures = {table["name"]: table["title"] for table in tables}, []
     for name in figure_drawers():
-        try:
-            draw(name, runs, None, folder / FOLDER / f"{name}.svg", folder)
-        except ReportError:
-            continue
-        yield {"name": name, "file": f"{FOLDER}/{name}.svg", "title": titles.get(name, name), "table": name in titles}
+        file = f"{FOLDER}/{name}.svg"
+        with suppress(ReportError):
+            draw(name, runs, None, folder / file, folder)
+            figures.append({"name": name, "file": file, "title": titles.get(name, name), "table": name in titles})
+    return figures, []

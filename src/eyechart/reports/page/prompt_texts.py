@@ -35,16 +35,11 @@ def prompt_texts(case: CaseRun, dataset: Dataset | None) -> list[dict[str, Any]]
 def _question_prompts(case: CaseRun, dataset: Dataset | None) -> Iterator[dict[str, Any]]:
     """Yield the prompts about an image."""
     record, protocol = case.record, recorded_protocol(case.record.protocol)
-    own = _own_texts(case)
+    own = {row["sha256"][:8]: row["text"].strip() for row in _read_table(case, TEXTS)}
     for name, digest in NAMED.findall(record.variant.get("prompt", "")):
         if text := own.get(digest) or _packaged_text(name, digest):
             slots = protocol.prompt_slots(text, record.variant, dataset)
             yield {"name": name, "asks": protocol.prompt_kinds.get(name, ""), "text": text, "slots": slots}
-
-
-def _own_texts(case: CaseRun) -> dict[str, str]:
-    """Return the texts of the prompts of a user or of another package, by the start of their sha256."""
-    return {row["sha256"][:8]: row["text"].strip() for row in _read_table(case, TEXTS)}
 
 
 def _packaged_text(name: str, digest: str) -> str:

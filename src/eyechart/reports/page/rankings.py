@@ -1,6 +1,6 @@
 """The ranks that the models of a split may have, as `leaderboard` finds them, for the summary of the page."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -76,16 +76,11 @@ def _primary_cases(group: ComparableCases, runs: Runs) -> Mapping[RankedMetric, 
 
     newest = sorted(group.cases, key=lambda case: started.get(case.folder, ""), reverse=True)
     cases: dict[RankedMetric, dict[str, CaseRun]] = {}
-    for run_cases in _split_runs(newest):
+    for _, run_cases in groupby(newest, key=lambda case: case.folder):
         for case in sorted(run_cases, key=rank):
             if metric := first_metric(case):
                 cases.setdefault(metric_key(metric), {}).setdefault(case.model, case)
     return {ranked: [*by_model.values()] for ranked, by_model in cases.items()}
-
-
-def _split_runs(cases: Iterable[CaseRun]) -> Iterator[list[CaseRun]]:
-    """Yield the cases of each run, in the order of the runs."""
-    return (list(own) for _, own in groupby(cases, key=lambda case: case.folder))
 
 
 def rank_rows(runs: Runs, rankings: Sequence[Ranking]) -> dict[int, dict[str, Any]]:

@@ -1,7 +1,6 @@
 """Write a sample group as chunks: columns that are loaded whole for filtering, and texts in parts for reading."""
 
 import os
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +35,13 @@ def write_sample_group(folder: Path, number: int, group: SampleGroup, pictures: 
     for index, case_samples in enumerate(group.cases):
         write_chunk(folder, f"{folder_name}/e{index}", case_columns(case_samples, group, names))
     parts = range(0, len(group.items), PART)
-    classes = [_number_classes(case_samples.samples, names) for case_samples in group.cases]
+    classes = [
+        [ranked.map(names).array(np.int32) for ranked, _ in case_samples.samples.best] for case_samples in group.cases
+    ]
     for index, start in enumerate(parts):
-        write_chunk(folder, f"{folder_name}/p{index}", _part_texts(group, classes, slice(start, start + PART)))
+        rows = slice(start, start + PART)
+        texts = [_case_texts(case_samples, best, rows) for case_samples, best in zip(group.cases, classes, strict=True)]
+        write_chunk(folder, f"{folder_name}/p{index}", {"cases": texts})
     keys = [key for key, _ in group.items]
     images = {
         "pictures": pack([group.picture_index.get(key, -1) for key in keys]),
@@ -133,18 +136,11 @@ def sample_columns(samples: Samples, group: SampleGroup, names: TextNumbers) -> 
     }
 
 
-def _number_classes(samples: Samples, names: TextNumbers) -> list[NDArray[np.int32]]:
-    """Return the number of each item's class at each rank, 0 for none."""
-    return [classes.map(names).array(np.int32) for classes, _ in samples.best]
-
-
-def _part_texts(group: SampleGroup, classes: Sequence[list[NDArray[np.int32]]], rows: slice) -> dict[str, Any]:
-    """Return the texts of some items, case by case."""
-    return {"cases": [_case_texts(*case, rows) for case in zip(group.cases, classes, strict=True)]}
-
-
 def _case_texts(case_samples: CaseSamples, classes: list[NDArray[np.int32]], rows: slice) -> dict[str, Any]:
-    """Return the completions of a case and their details; empty columns are left out."""
+    """Return the completions of a case and their details; empty columns are left out.
+
+    `classes` are the number of each item's class at each rank, 0 for none.
+    """
     samples, before = case_samples.samples, case_samples.previous
     columns: dict[str, list[Any]] = {
         "raw": [truncate(text) for text in samples.raw[rows]],
@@ -154,12 +150,10 @@ def _case_texts(case_samples: CaseSamples, classes: list[NDArray[np.int32]], row
         "scores": [scores[rows] for _, scores in samples.best],
         "more": [[[truncate(label), truncate(value)] for label, value in row] for row in samples.more[rows]],
         "asked": [*samples.prompt_slots[rows]],
-        "rawBefore": [*_changed_texts(before, samples, rows)] if before else [],
+        "rawBefore": [
+            truncate(old) if old != new else None for old, new in zip(before.raw[rows], samples.raw[rows], strict=True)
+        ]
+        if before
+        else [],
     }
     return {name: values for name, values in columns.items() if any(values)}
-
-
-def _changed_texts(before: Samples, samples: Samples, rows: slice) -> Iterator[Any]:
-    """Yield the previous completion of each item, None if it is the same."""
-    pairs: Sequence[tuple[str, str]] = [*zip(before.raw[rows], samples.raw[rows], strict=True)]
-    yield from (truncate(old) if old != new else None for old, new in pairs)

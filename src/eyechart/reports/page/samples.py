@@ -137,7 +137,8 @@ def _option_letter(number: int) -> str:
 
 def _read_classification(rows: SampleTable, class_name: ClassNamer) -> Samples:
     """Return one item per image; several epochs about the same images are merged."""
-    rounds = _split_epochs(rows)
+    epochs = rows.columns.get("epoch")
+    rounds = [rows] if epochs is None else [rows.select(epochs.codes == n) for n in range(len(epochs.values))]
     first_epoch = rounds[0]
     names = [name.removesuffix(".correct") for name in first_epoch.columns if name.endswith(".correct")]
     label_sets = {name: _class_outcomes(rounds, name, class_name) for name in names}
@@ -159,14 +160,6 @@ def _read_classification(rows: SampleTable, class_name: ClassNamer) -> Samples:
         confidence=confidence,
         loss=loss,
     )
-
-
-def _split_epochs(rows: SampleTable) -> list[SampleTable]:
-    """Return the rows of each epoch."""
-    epochs = rows.columns.get("epoch")
-    if epochs is None:
-        return [rows]
-    return [rows.select(epochs.codes == number) for number in range(len(epochs.values))]
 
 
 def _class_answers(rows: SampleTable, class_name: ClassNamer) -> Column[str]:

@@ -69,8 +69,10 @@ def write_single(folder: Path, path: Path, limit: int = MOST_BYTES) -> list[str]
     )
     room = limit - sum((folder / name).stat().st_size for name in ("index.html", "page.css", "page.js")) - 10_000
     kept, left = _take_blocks(blocks, room)
-    notes = _describe_left_out(left, json.loads(kept[0].text))
-    kept[0] = _add_notes(kept[0], notes)
+    index = json.loads(kept[0].text)
+    notes = _describe_left_out(left, index)
+    index["notes"] += notes
+    kept[0] = Block(kept[0].file, json.dumps(index))
     write_atomic(path, _build_html(folder, kept).encode())
     return notes
 
@@ -108,13 +110,6 @@ def _describe_left_out(left: Iterable[Block], index: dict[str, object]) -> list[
     ]
     figures = ["This file has no published figures; the page in a folder has them."]
     return figures + ([f"This file leaves out, by its size: {', '.join(named)}."] if named else [])
-
-
-def _add_notes(block: Block, notes: Sequence[str]) -> Block:
-    """Return the index with further notes."""
-    index = json.loads(block.text)
-    index["notes"] = [*index["notes"], *notes]
-    return Block(block.file, json.dumps(index))
 
 
 def _build_html(folder: Path, blocks: Iterable[Block]) -> str:

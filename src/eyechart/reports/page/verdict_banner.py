@@ -84,7 +84,8 @@ def count_changes(verdicts: Sequence[Verdict], against: str) -> str:
     worse = sum(verdict.regression for verdict in verdicts)
     tolerated, better = (decisions.count(word) for word in (TOLERATED, IMPROVEMENT))
     advisory = sum(verdict.advisory_regression for verdict in verdicts)
-    fallen, cases = count_fallen(verdicts), _inconclusive_cases(verdicts)
+    primary = (verdict.comparison for verdict in verdicts if verdict.inconclusive and verdict.comparison.primary)
+    fallen, cases = count_fallen(verdicts), {(comparison.case, comparison.protocol) for comparison in primary}
     more = [
         f"{advisory} significantly worse but advisory" if advisory else "",
         f"{fallen} worse but not significantly" if fallen else "",
@@ -97,12 +98,6 @@ def count_changes(verdicts: Sequence[Verdict], against: str) -> str:
         share = f"{worse} of {count_of(len(decisions), 'number')}"
         return f"{share} {'is' if worse == 1 else 'are'} significantly worse than {against}{ending}."
     return f"No number is significantly worse than {against}: {len(decisions)} compared{ending}."
-
-
-def _inconclusive_cases(verdicts: Sequence[Verdict]) -> set[tuple[str, str]]:
-    """Return the cases and protocols whose primary metric is inconclusive."""
-    primary = (verdict.comparison for verdict in verdicts if verdict.inconclusive and verdict.comparison.primary)
-    return {(comparison.case, comparison.protocol) for comparison in primary}
 
 
 def _describe_nothing(runs: Runs, changes: Changes) -> str:
