@@ -9,7 +9,7 @@ once, so that only its preparation is timed; on an accelerator it computes, and 
 import json
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from hashlib import sha256
 from multiprocessing import get_context
@@ -33,14 +33,34 @@ from eyechart.models.types import Floats
 from .paired import Work, ratio
 
 FILES, BATCH = 256, 64
+SMALL_TEXTS = {"context_length": 77, "vocab_size": 49408, "width": 64, "heads": 2, "layers": 1}
 PREPROCESSING = {"mean": [0.5, 0.5, 0.5], "std": [0.5, 0.5, 0.5]}
 
 
 class Bench:
-    """The photographs and the model; `workers` processes prepare images on both sides."""
+    """The photographs and the model; `workers` processes prepare images on both sides.
 
-    def __init__(self, folder: Path, images: int, device: str) -> None:
+    `settings` are the model's for open_clip, those of ViT-B-32 by default. It `computes` on an accelerator, else only
+    if that is said.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        images: int,
+        device: str,
+        settings: Mapping[str, Any] | None = None,
+        *,
+        computes: bool | None = None,
+    ) -> None:
         self.folder, self.images, self.device, self.workers = folder, images, device, count_decoders()
+        self.settings = settings or architecture("ViT-B-32")
+        self.computes = device != "cpu" if computes is None else computes
+
+    @property
+    def side(self) -> int:
+        """The pixels of a side of what the model reads."""
+        return int(self.settings["vision_cfg"]["image_size"])
 
     @cached_property
     def dataset(self) -> Dataset:
@@ -70,16 +90,15 @@ class Bench:
 
         location = self.folder / "model"
         location.mkdir()
-        settings = {key: value for key, value in open_clip.get_model_config("ViT-B-32").items() if key != "custom_text"}
-        torch.save(open_clip.CLIP(**settings).state_dict(), location / "open_clip_pytorch_model.bin")
-        config = {"model_cfg": settings, "preprocess_cfg": PREPROCESSING}
+        torch.save(open_clip.CLIP(**self.settings).state_dict(), location / "open_clip_pytorch_model.bin")
+        config = {"model_cfg": self.settings, "preprocess_cfg": {**PREPROCESSING, "size": self.side}}
         (location / "open_clip_config.json").write_text(json.dumps(config), encoding="utf-8")
         spec = parse_spec(f"open_clip[local-dir:{location},batch_size={BATCH}]")
         return create_model(spec, device=self.device, offline=True)
 
     def encode(self, items: list[Any]) -> Floats:
-        """What the model does with a batch: nothing on the processor."""
-        return np.zeros((len(items), 512), np.float32) if self.device == "cpu" else self.model.encode_images(items)
+        """What the model does with a batch."""
+        return self.model.encode_images(items) if self.computes else np.zeros((len(items), 512), np.float32)
 
     def threads(self) -> None:
         """Ours, with threads."""
@@ -108,7 +127,7 @@ class Bench:
             multiprocessing_context="fork",
         )  # fmt: skip
         for batch in batches:
-            if self.device != "cpu":
+            if self.computes:
                 with inference_mode(self.device, self.model.dtype):
                     to_numpy(self.model._module.encode_image(batch.to(self.device, non_blocking=True)))
 
@@ -124,7 +143,7 @@ class Bench:
 
     def forward(self) -> None:
         """The other limit: forward passes over one batch that lies on the accelerator."""
-        batch = self.model._pixels.stack([np.zeros((224, 224, 3), np.uint8)] * BATCH, self.device)
+        batch = self.model._pixels.stack([np.zeros((self.side, self.side, 3), np.uint8)] * BATCH, self.device)
         with inference_mode(self.device, self.model.dtype):
             for _ in range(self.images // BATCH):
                 features = self.model._module.encode_image(batch)
@@ -134,7 +153,7 @@ class Bench:
         """Our ways beside the peers."""
         self.processes()
         peers: dict[str, Work] = {"a DataLoader": self.loader, "processes that only prepare": self.bare}
-        if self.device != "cpu":
+        if self.computes:
             peers["the forward loop alone"] = self.forward
         for way, ours in {"threads": self.threads, "processes": self.processes}.items():
             for name, theirs in peers.items():
@@ -145,6 +164,17 @@ class Bench:
         self.processes()
         yield f"{self.images / (perf_counter() - started):.0f} images a second through {self.workers} processes"
         self.started.close()
+
+
+def architecture(name: str) -> dict[str, Any]:
+    """Return an architecture of open_clip with a small text tower, which reads nothing here."""
+    from eyechart.models.runtime.torchvision_repair import repair
+
+    repair()
+    import open_clip
+
+    config = open_clip.get_model_config(name)
+    return {"embed_dim": config["embed_dim"], "vision_cfg": config["vision_cfg"], "text_cfg": SMALL_TEXTS}
 
 
 class Photographs(torch.utils.data.Dataset[Any]):

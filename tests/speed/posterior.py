@@ -228,8 +228,11 @@ def together(model: HfGenerator, prompt: batches.Inputs, rows: Sequence[tuple[in
     most = max(map(len, rows))
     with torch.inference_mode():
         logits = model._module(**batch, logits_to_keep=most).logits.log_softmax(-1)
-    values = [logits[index, -len(row) :].gather(1, torch.tensor(row)[:, None]).sum() for index, row in enumerate(rows)]
-    return np.array(values, np.float32)
+    found = np.empty(len(rows), np.float32)
+    for index, row in enumerate(rows):
+        tokens = torch.tensor(row, device=like.device)[:, None]
+        found[index] = float(logits[index, -len(row) :].gather(1, tokens).sum())
+    return found
 
 
 def longer(prompt: batches.Inputs, row: tuple[int, ...]) -> batches.Inputs:
