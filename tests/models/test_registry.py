@@ -130,6 +130,7 @@ def test_an_unknown_backend_is_answered_with_the_nearest() -> None:
         ("resnet50", r"timm\[resnet50\]"),
         ("resnet50.a1_in1k", r"timm\[resnet50\.a1_in1k\]"),
         ("m.onnx", r"onnx\[m\.onnx\]"),
+        ("m.pte", r"executorch\[m\.pte\]"),
         ("m.xml", r"openvino\[m\.xml\]"),
         ("m_int8.tflite[like=timm[]]", r"litert\[m_int8\.tflite,like=timm\[\]\]"),
     ],

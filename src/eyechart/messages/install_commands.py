@@ -5,6 +5,7 @@ from typing import Literal
 Extra = Literal[
     "adapters",
     "anthropic",
+    "executorch",
     "figures",
     "gemini",
     "hub",

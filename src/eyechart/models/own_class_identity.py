@@ -27,7 +27,7 @@ MOST_FILES = 1000
 MOST_LETTERS = 200  # of a text in the code that may be a path
 WEIGHTS = frozenset({
     ".bin", ".ckpt", ".engine", ".gguf", ".h5", ".hdf5", ".joblib", ".keras", ".npy", ".npz", ".onnx", ".pb", ".pickle",
-    ".pkl", ".pt", ".pt2", ".pth", ".safetensors", ".tar", ".tflite", ".torchscript", ".ubj",
+    ".pkl", ".pt", ".pt2", ".pte", ".pth", ".safetensors", ".tar", ".tflite", ".torchscript", ".ubj",
 })  # fmt: skip
 
 

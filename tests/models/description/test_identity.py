@@ -27,6 +27,7 @@ OTHER = {  # options whose effect is a file of weights, a device, or tested wher
     "timm": {"pretrained"},
     "onnx_clip": {"like", "preprocessing", "file", "engine", "threads", "optimise"},
     "openvino": {"like", "preprocessing", "precision", "threads", "imagenet", "probabilities"},
+    "executorch": {"like", "preprocessing", "threads", "imagenet", "probabilities"},
     "litert": {"like", "preprocessing", "threads", "imagenet", "probabilities"},
     "onnx": {"like", "preprocessing", "engine", "threads", "imagenet", "probabilities", "optimise"},  # models/exported
     "knn": {"encoder"},

@@ -1,4 +1,4 @@
-"""Classifiers in exported files: `onnx[FILE.onnx or FOLDER]`, `openvino[FILE.xml]`, `litert[FILE.tflite]`.
+"""Classifiers in exported files: `onnx[…]`, `openvino[…]`, `litert[…]` and `executorch[…]`.
 
 Resize, crop and normalisation come from the model that the file was exported from, or what the exporter wrote into
 or beside the file; they are never guessed. PyTorch is needed only for `like=`.
@@ -12,6 +12,7 @@ import numpy as np
 
 from eyechart.errors import ModelError, SpecError
 from eyechart.models.exported.class_names import find_class_names
+from eyechart.models.exported.executorch_graph import ExecuTorchGraph
 from eyechart.models.exported.graph import Graph, Port
 from eyechart.models.exported.litert_graph import LiteRtGraph
 from eyechart.models.exported.model import (
@@ -168,3 +169,16 @@ class LiteRtClassifier(ExportedClassifier):
     def graph(self) -> Graph:
         """The graph."""
         return LiteRtGraph(self.path, threads=self.options.threads or divided_threads())
+
+
+class ExecuTorchClassifier(ExportedClassifier):
+    """A classifier in a `.pte` file, which ExecuTorch computes."""
+
+    declared_options = _ClassifierOptions
+    backend = "executorch"
+    packages = ("executorch", "torch")
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The graph."""
+        return ExecuTorchGraph(self.path, threads=self.options.threads or divided_threads())

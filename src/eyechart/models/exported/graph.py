@@ -22,7 +22,12 @@ QUANTISED = {  # operators that only a quantised graph has, the most telling one
     "QuantizeLinear": "int8",
     "FakeQuantize": "int8",
 }
-BACKENDS = {".onnx": "onnx", ".xml": "openvino", ".tflite": "litert"}  # by the endings of their files
+BACKENDS = {
+    ".onnx": "onnx",
+    ".xml": "openvino",
+    ".tflite": "litert",
+    ".pte": "executorch",
+}  # by the endings of their files
 CPU_FLAGS = Path("/proc/cpuinfo")
 WHOLE = (np.int8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64)  # types of no image without a scale
 NOTHING: Mapping[str, Any] = {}
