@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from packaged_samples.imagenet import main, on_white, packaged_bytes
+from packaged_samples.pictures import main, on_white, packaged_bytes
 from PIL import Image
 
 HEAD = "file,label,labels,subset,title,author,licence,source_url,source_package,source_path,sha256\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from packaged_samples.birds import main, package
+from packaged_samples.pictures import package
 from PIL import Image, ImageChops
 
 from eyechart.data.dataset.dataset import Dataset
@@ -236,7 +236,7 @@ def collected(tmp_path: Path) -> Path:
 
 @whole
 def test_only_pictures_of_the_table_are_packaged_with_whose_they_are(collected: Path, tmp_path: Path) -> None:
-    main([str(collected), str(tmp_path / "target")])
+    package(collected, tmp_path / "target")
     folder = tmp_path / "target/one"
     (line,) = rows(folder / "manifest.csv")
     assert (line["file"], line["author"]) == ("kept.webp", "w")
