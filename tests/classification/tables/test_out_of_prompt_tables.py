@@ -62,7 +62,7 @@ def test_the_tables_have_the_numbers_of_the_records(asked):
     shown = {"oop": rates["A"], "oop_partial": kinds["Partial"], "oop_wrong": kinds["Wrong"]}
     found = {m.name: m.value for m in closed.metrics if (m.labels, m.subset_text) == ("ReGT", "all")}
     assert shown == {name: f"{100 * found[name]:.2f}" for name in shown}
-    (mapped,) = [m for m in plus.metrics if (m.name, m.labels, m.subset_text) == ("oop_mapped", "ReGT", "all")]
+    (mapped,) = [m for m in plus.metrics if m.printed_key == ("oop_mapped", "ReGT", "all")]
     assert f"{100 * mapped.value:.2f}" == asked.rows("T15")[0]["mapped %"]
 
 

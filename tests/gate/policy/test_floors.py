@@ -19,9 +19,7 @@ def records(run_folder: Any) -> list[Record]:
 
 
 def value(record: Record, name: str, labels: str, category: str = "all") -> float:
-    (found,) = [
-        each.value for each in record.metrics if (each.name, each.labels, each.subset_text) == (name, labels, category)
-    ]
+    (found,) = [each.value for each in record.metrics if each.printed_key == (name, labels, category)]
     assert found is not None
     return found
 

@@ -56,7 +56,7 @@ def sound(one: Metric) -> bool:
 
 def names(record: Record) -> list[tuple[str, str, str]]:
     """What tells the numbers of a record apart."""
-    return [(one.name, one.labels, one.subset_text) for one in record.metrics]
+    return [one.printed_key for one in record.metrics]
 
 
 @pytest.mark.parametrize(("protocol", "count"), [("species", 3 * 55 + 5), ("flat_list", 18)])

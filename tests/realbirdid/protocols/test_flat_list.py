@@ -91,7 +91,7 @@ def test_numbers_are_counts_of_the_csv(case: Any, number: Any, labels: str) -> N
 
 def test_every_number_comes_once_and_is_plain(case: Any) -> None:
     metrics = case[2].metrics
-    assert len({(one.name, one.labels, one.subset_text) for one in metrics}) == len(metrics) == 18
+    assert len({one.printed_key for one in metrics}) == len(metrics) == 18
     assert {type(value) for one in metrics for value in (one.value, one.n, *(one.ci or ()))} == {float, int}
 
 
