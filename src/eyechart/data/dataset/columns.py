@@ -64,7 +64,9 @@ class Columns(Sequence[T], Generic[T]):
         return self.kind(*(_unpack(array[row : row + 1])[0] for array in self.arrays.values()))
 
     def __iter__(self) -> Iterator[T]:
-        return map(self.kind, *map(self.values, self.arrays))
+        for start in range(0, len(self), CHUNK):
+            part = slice(start, start + CHUNK)
+            yield from map(self.kind, *(_unpack(array[part]) for array in self.arrays.values()))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and [*self] == [*other]

@@ -125,6 +125,14 @@ def hash_samples(samples: Iterable[tuple[str, str]]) -> NDArray[np.uint64]:
     return np.fromiter(bits, np.uint64)
 
 
+def _hash_lines(keys: Iterable[str], images: Iterable[str]) -> str:
+    """Return the sha256 of lines with the key of each image and the sha256 of its bytes."""
+    content, lines = sha256(), (f"{key}\t{image}\n" for key, image in zip(keys, images, strict=True))
+    while part := "".join(islice(lines, HASHED)):
+        content.update(part.encode())
+    return content.hexdigest()
+
+
 class Details(Protocol):
     """One row per image. The reader of a data set fills them, and the protocols of its study read them.
 
@@ -220,24 +228,17 @@ class Dataset:
     @cached_property
     def fingerprint(self) -> str:
         """The sha256 of the selected keys and images."""
-        return self._fingerprint_of(self.rows or None)
+        return _hash_lines(self.keys, self.selected_values("sha256"))
 
     @cached_property
     def index_fingerprint(self) -> str:
         """The sha256 of all keys and images of the split, whatever rows are selected."""
-        return self._fingerprint_of(None)
-
-    def _fingerprint_of(self, rows: Sequence[int] | None) -> str:
-        content, keys = sha256(), self.columns.values("key", rows)
-        lines = (f"{key}\t{image}\n" for key, image in zip(keys, self.columns.values("sha256", rows), strict=True))
-        while part := "".join(islice(lines, HASHED)):
-            content.update(part.encode())
-        return content.hexdigest()
+        return _hash_lines(self.columns.values("key"), self.columns.values("sha256"))
 
     @cached_property
     def sample_hashes(self) -> NDArray[np.uint64]:
         """What identifies each selected sample (n,), by `hash_samples`."""
-        return hash_samples(zip(self.selected_values("key"), self.selected_values("sha256"), strict=True))
+        return hash_samples(zip(self.keys, self.selected_values("sha256"), strict=True))
 
     @cached_property
     def selected_details(self) -> Details | None:

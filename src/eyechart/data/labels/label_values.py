@@ -64,7 +64,7 @@ def read_lists(location: Path | str, entries: Sequence[IndexEntry], classes: int
     """
     hot = {True: False, False: False}  # whether there are lists that are certainly multi-hot, and certainly not
     doubtful = list[IndexEntry]()
-    if all(labels is None for labels in Columns.of(IndexEntry, entries).values("labels")):
+    if Columns.of(IndexEntry, entries).different_values("labels") == [None]:
         return entries
     single = next((entry for entry in entries if entry.labels is None), None)
     several = next((entry for entry in entries if entry.labels is not None), None)
