@@ -14,7 +14,8 @@ the store; nothing in it is imported from eyechart, so that modules, classes and
 - `-k PROTOCOL`: records and samples of the main job of this protocol alone; tables and keys are of all its cases
 - `--work DIR`: where sessions write; with an earlier one's folder, what it asked is not asked again
 
-`write` also writes the golden texts of prompts (`golden_prompts.py`) and docs/options.md (`option_tables.py`).
+`write` also writes the golden texts of prompts (`golden_prompts.py`) and docs/options.md (`option_tables.py`), and with
+`-k` the baselines of the protocol's cases, so that one command writes all that is kept of a new protocol.
 
 Golden files, in tests/golden/migration:
 - `main/records.json`: each case's record, metrics by name, labels, subset, level and prompt; of the sessions compressed
@@ -277,6 +278,12 @@ def collect(chosen: argparse.Namespace, work: Path) -> Iterator[tuple[str, Any]]
         yield from run_tests(work / "tests")
 
 
+def write_baselines(protocol: str, store: Path, work: Path) -> None:
+    """Write the baselines of a protocol's cases of the main job, whose answers are in its store."""
+    run_python(*PYTEST, "-k", protocol, f"--eye-out={work / 'baselines'}", f"--eye-store={store}",
+               "--eye-baseline=reports/baselines", "--eye-update-baseline")  # fmt: skip
+
+
 def with_cases_of(protocol: str, before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
     """Return a golden file's cases, those of a protocol as they are now and the others as they were.
 
@@ -306,7 +313,10 @@ def main() -> int:
         parser.error("--main and --store go together")
     chosen.only = chosen.only or (PARTS[:1] if chosen.protocol else PARTS)
     with tempfile.TemporaryDirectory() as temporary:
-        now = json.loads(json.dumps(dict(collect(chosen, (chosen.work or Path(temporary)).resolve()))))
+        work = (chosen.work or Path(temporary)).resolve()
+        now = json.loads(json.dumps(dict(collect(chosen, work))))
+        if chosen.command == "write" and chosen.protocol:
+            write_baselines(chosen.protocol, chosen.store or work / "main_store", work)
     for file in ("main/records.json", "main/samples.json.gz"):
         if chosen.protocol and file in now:
             now[file] = with_cases_of(chosen.protocol, read_golden(file), now[file])
