@@ -176,6 +176,7 @@ def damaged(source: Path, path: Path, kind: str) -> Path:
         "pointer": b"version https://git-lfs.github.com/spec/v1\noid sha256:dce8\nsize 344569044\n",
         "empty": b"",
         "html": b"<!doctype html><html><body>404</body></html>",
+        "payload": data.replace(b"XH00", b"XX00"),
         "other": b"\x08\x07\x12\x07pytorch" + bytes(100),
     }
     if kind != "missing":
@@ -188,6 +189,7 @@ def damaged(source: Path, path: Path, kind: str) -> Path:
     [
         ("missing", r"missing\.pte does not exist\. Check the path"),
         ("cut", r"cut\.pte is cut or damaged .* Fetch or export it again"),
+        ("payload", r"payload\.pte is cut or damaged .* Fetch or export it again"),
         ("pointer", r"pointer\.pte is a pointer of Git LFS instead of the file: run git lfs pull"),
         ("empty", r"empty\.pte is empty \(0 bytes\): copy it again"),
         ("html", r"html\.pte is a web page, such as that of an error"),

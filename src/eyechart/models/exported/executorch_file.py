@@ -4,7 +4,6 @@ import json
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -47,13 +46,15 @@ class ExecuTorchFile:
         with quiet():
             from executorch.exir._serialize._program import deserialize_pte_binary
         try:
-            self._program = deserialize_pte_binary(data).program
+            program = deserialize_pte_binary(data).program
+            plans = {plan.name: plan for plan in program.execution_plan}
+            self._plan: Any = plans.get(METHOD)
+            self._delegated = [_read_delegate(each, program) for each in self._plan.delegates] if self._plan else []
         except Exception as error:  # its errors have no common class
             raise ModelError(f"{path} is cut or damaged ({error}). Fetch or export it again.") from error
-        plans = {plan.name: plan for plan in self._program.execution_plan}
-        if METHOD not in plans:
+        if self._plan is None:
             raise ModelError(f"{path} has the methods {', '.join(plans)}. Expected {METHOD}: export the model with it.")
-        self.path, self._plan = path, plans[METHOD]
+        self.path = path
 
     @property
     def inputs(self) -> tuple[Port, ...]:
@@ -78,16 +79,6 @@ class ExecuTorchFile:
         """The names of the delegates that compute parts of it, such as XnnpackBackend."""
         return tuple(sorted({delegate.id for delegate in self._plan.delegates}))
 
-    @cached_property
-    def _delegated(self) -> Sequence[Any]:
-        """The graphs of the delegates, {} for those that cannot be read."""
-        return [
-            _read_xnnpack(bytes(self._program.backend_delegate_data[delegate.processed.index].data))
-            if delegate.id == XNNPACK
-            else {}
-            for delegate in self._plan.delegates
-        ]
-
     @property
     def operators(self) -> Sequence[str]:
         """The names of the operators, one after another, also those in the graphs of XNNPACK."""
@@ -110,11 +101,14 @@ class ExecuTorchFile:
         return next(found, "int8" if whole else "float32")
 
 
-def _read_xnnpack(data: bytes) -> Any:
-    """Return the graph of XNNPACK that a delegate holds."""
+def _read_delegate(delegate: Any, program: Any) -> Any:
+    """Return the graph that a delegate computes, {} for another one than XNNPACK."""
+    if delegate.id != XNNPACK:
+        return {}
     from executorch.backends.xnnpack.serialization import xnnpack_graph_serialize as xnnpack
     from executorch.exir._serialize._flatbuffer import _flatc_decompile
 
+    data = bytes(program.backend_delegate_data[delegate.processed.index].data)
     header = xnnpack.XNNHeader.from_bytes(data[: xnnpack.XNNHeader.EXPECTED_LENGTH])
     start, schema = header.flatbuffer_offset, Path(xnnpack.__file__).with_name("runtime_schema.fbs")
     with TemporaryDirectory() as folder:

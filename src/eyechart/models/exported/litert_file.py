@@ -25,7 +25,6 @@ class LiteRtFile:
 
     Attributes:
         path: The file.
-        model: Its content.
         inputs: The numbers of the input tensors, by the names of the signature or of the tensors.
         outputs: The numbers of the output tensors, by the same.
         entries: The entries of its metadata.
@@ -45,27 +44,25 @@ class LiteRtFile:
             raise ModelError(f"{path} is no file of LiteRT, which has {IDENTIFIER.decode()} as its bytes 5 to 8.")
         self.path = path
         try:
-            self.model = schema.ModelT.InitFromPackedBuf(data)
-            if self._is_whole:
-                self._graph = self.model.subgraphs[0]
-                self.inputs = self._named(self._graph.inputs, "inputs")
-                self.outputs = self._named(self._graph.outputs, "outputs")
-                self.entries, self.precision = self._entries(), self._precision()
+            model = schema.ModelT.InitFromPackedBuf(data)
+            graphs = model.subgraphs or []
+            whole = bool(graphs and graphs[0].operators) and not model.externalBuffers
+            if whole:
+                self._graph, self._codes = graphs[0], model.operatorCodes
+                signatures = [each for each in model.signatureDefs or () if each.subgraphIndex == 0]
+                self.inputs = self._named(self._graph.inputs, signatures[0].inputs if signatures else ())
+                self.outputs = self._named(self._graph.outputs, signatures[0].outputs if signatures else ())
+                parts = [() if buffer.data is None else buffer.data for buffer in model.buffers]
+                self.entries = {entry.name.decode(): bytes(parts[entry.buffer]) for entry in model.metadata or ()}
+                self.precision = self._precision([len(part) > 0 for part in parts])
         except Exception as error:  # what lies outside the file raises errors of many classes
             raise ModelError(f"{path} is cut or damaged ({error}). Fetch or convert it again.") from error
-        if not self._is_whole:
-            fault = "keeps its weights in other files" if self.model.externalBuffers else "holds no operator"
+        if not whole:
+            fault = "keeps its weights in other files" if model.externalBuffers else "holds no operator"
             raise ModelError(f"{path} {fault}. Convert it again, into one file with the whole graph.")
 
-    @property
-    def _is_whole(self) -> bool:
-        graphs = self.model.subgraphs or ()
-        return bool(graphs and graphs[0].operators) and not self.model.externalBuffers
-
-    def _named(self, numbers: Sequence[int], side: str) -> Mapping[str, int]:
-        signatures = [each for each in self.model.signatureDefs or () if each.subgraphIndex == 0]
-        ports = getattr(signatures[0], side) or () if signatures else ()
-        names = {port.tensorIndex: port.name.decode() for port in ports}
+    def _named(self, numbers: Sequence[int], ports: Sequence[Any] | None) -> Mapping[str, int]:
+        names = {port.tensorIndex: port.name.decode() for port in ports or ()}
         return {names.get(number) or self._graph.tensors[number].name.decode(): int(number) for number in numbers}
 
     def port(self, name: str, number: int) -> Port:
@@ -88,16 +85,12 @@ class LiteRtFile:
         points = quantisation.zeroPoint
         return float(quantisation.scale[0]), 0 if points is None or len(points) == 0 else int(points[0])
 
-    def _entries(self) -> Mapping[str, bytes]:
-        entries, buffers = self.model.metadata or (), self.model.buffers
-        return {entry.name.decode(): _bytes(buffers[entry.buffer]) for entry in entries}
-
     @property
     def custom(self) -> tuple[str, ...]:
         """The names of operators that are not LiteRT's own, such as FlexErf of TensorFlow."""
-        return tuple(code.customCode.decode() for code in self.model.operatorCodes if code.customCode)
+        return tuple(code.customCode.decode() for code in self._codes if code.customCode)
 
-    def _precision(self) -> str:
+    def _precision(self, filled: Sequence[bool]) -> str:
         sizes: Counter[int] = Counter()
         for operator in self._graph.operators:
             first, *others = [self._graph.tensors[number] for number in operator.inputs[:2] if number >= 0] or [None]
@@ -105,7 +98,7 @@ class LiteRtFile:
             if whole and first.type == FLOAT32:
                 return "int8 dynamic"  # the activations are quantised while it computes
         for tensor in self._graph.tensors:
-            if _bytes(self.model.buffers[tensor.buffer]):
+            if filled[tensor.buffer]:
                 sizes[tensor.type] += prod(tensor.shape)
         return PRECISIONS.get(sizes.most_common(1)[0][0], "float32") if sizes else "float32"
 
@@ -121,10 +114,6 @@ class LiteRtFile:
         """Return the name of an operator, such as CONV_2D."""
         from ai_edge_litert.schema_py_generated import BuiltinOperator
 
-        code = self.model.operatorCodes[operator.opcodeIndex]
+        code = self._codes[operator.opcodeIndex]
         number = max(code.builtinCode, code.deprecatedBuiltinCode)  # the latter has no numbers above 127
         return next((name for name, value in vars(BuiltinOperator).items() if value == number), str(number))
-
-
-def _bytes(buffer: Any) -> bytes:
-    return b"" if buffer.data is None else bytes(buffer.data)
