@@ -1,5 +1,6 @@
 """Classifiers with other outputs than a split has classes: found by synset or by name, or refused before an image."""
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eyechart.classification.protocols.supervised import LISTS, _head_columns, supervised
+from eyechart.classification.protocols.supervised import LISTS, _head_columns, _synsets, supervised
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.imagenet.classes import has_imagenet_classes
 from eyechart.data.labels.class_names import load_class_names, synsets
@@ -35,6 +36,7 @@ def listed(outputs: int) -> list[str]:
 @pytest.mark.parametrize("outputs", LISTS)
 def test_a_list_has_as_many_synsets_as_its_heads_have_outputs(outputs: int) -> None:
     assert len(listed(outputs)) == outputs
+    assert listed(outputs) == [*_synsets(outputs)]
 
 
 def test_imagenets_own_classes_are_taken_by_position(pictures: Pictures) -> None:
@@ -49,6 +51,13 @@ def test_a_subset_is_found_by_names_and_synsets(pictures: Pictures) -> None:
     assert columns.variant == {"head": "imagenet (1000 outputs), 3 of 3 classes by name"}
     logits = np.random.default_rng(0).normal(size=(4, 1000)).astype(np.float32)
     assert np.array_equal(columns.scores(logits), logits[:, PLACES])
+
+
+def test_imagenets_own_list_needs_no_timm(pictures: Pictures, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "timm", None)  # as if it were not installed
+    _synsets.cache_clear()
+    assert _head_columns(IMAGENET, pictures([0], names=SUBSET)).indices.tolist() == PLACES
+    assert [*_synsets(1000)] == [*synsets()]
 
 
 @pytest.mark.deep

@@ -155,6 +155,8 @@ def _widths() -> str:
 
 @cache
 def _synsets(outputs: int) -> tuple[str, ...]:
+    if outputs == CLASSES:
+        return tuple(synset_classes())  # so that a file with ImageNet's outputs needs no timm
     return tuple(packaged_file("timm", "data", "_info", f"{LISTS[outputs]}_synsets.txt").read_text("utf-8").split())
 
 
