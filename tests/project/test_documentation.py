@@ -139,6 +139,13 @@ def test_the_number_of_images_in_the_documentation_is_the_computed_one() -> None
     assert "\n".join(documentation.images_needed()) in (ROOT / "docs/statistics.md").read_text(encoding="utf-8")
 
 
+def test_every_protocol_has_a_row_in_the_documentation() -> None:
+    rows = re.findall(
+        r"^\| \[`(\w+)`\]\(#\1\) \|", (ROOT / "docs/protocols.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert sorted(rows) == sorted(protocol_modules())
+
+
 @pytest.mark.parametrize("protocol", [name for name in protocol_modules() if name not in ("questions", "linear_probe")])
 def test_every_protocol_has_an_example_record(protocol: str) -> None:
     (text,) = re.findall(r"```json\n(.*?)```", "\n".join(documentation.example_of(protocol)), re.DOTALL)

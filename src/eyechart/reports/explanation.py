@@ -240,7 +240,8 @@ def _describe_labels(case: CaseRun, metric: Metric) -> Iterator[str]:
     if rule:
         yield f"An image without labels counts as: {rule}."
     if equivalences := case.option("equivalences"):
-        yield f"Classes that count as equal: {equivalences} (the option equivalences)."
+        pairs = "the pairs that the data set comes with" if equivalences == "own" else equivalences
+        yield f"Classes that count as equal: {pairs} (equivalences={equivalences})."
 
 
 def _describe_counted(metric: Metric) -> Iterator[str]:
