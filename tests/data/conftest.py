@@ -1,19 +1,13 @@
 """Fixtures that tests of data share."""
 
-import io
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PIL import Image
+
+from tests.data.pictures import picture
 
 Fill = Callable[..., Path]
-
-
-def picture(shade: int) -> bytes:
-    buffer = io.BytesIO()
-    Image.new("RGB", (4, 4), (shade, 0, 0)).save(buffer, "PNG")
-    return buffer.getvalue()
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Tests of `eyechart.models.hf.cache`."""
 
-import json
 from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
@@ -12,11 +11,9 @@ from eyechart.models.hf.decoding import _tensors
 from eyechart.models.hf.generator import HfGenerator
 from eyechart.models.spec import parse_spec
 from eyechart.models.types import Request
+from tests.models.hf.choices import CHOICES
 
 pytestmark = pytest.mark.deep
-NAMES = ["cat", "caterpillar", "cat food", "a cat that sees", "dog", "cat", "x", "hot dog", ""]  # some begin others
-JSON = [json.dumps({"1": name}) for name in NAMES]
-CHOICES = [*NAMES, *JSON, *(f" {name}" for name in NAMES), '"cat"', "cat\n"]
 FAMILIES = ("fast_vlm", "qwen3_vl")
 
 Tiny = Callable[..., Path]

@@ -19,12 +19,10 @@ from eyechart.models.choices.trie import Trie
 from eyechart.models.hf.generator import HfGenerator
 from eyechart.models.spec import parse_spec
 from eyechart.models.types import Request, Scorer
+from tests.models.hf.choices import CHOICES, JSON, NAMES
 
 pytestmark = pytest.mark.deep
 
-NAMES = ["cat", "caterpillar", "cat food", "a cat that sees", "dog", "cat", "x", "hot dog", ""]  # some begin others
-JSON = [json.dumps({"1": name}) for name in NAMES]
-CHOICES = [*NAMES, *JSON, *(f" {name}" for name in NAMES), '"cat"', "cat\n"]
 SPLIT = {"use_regex": True, "trim_offsets": True}
 WHOLE = {"type": "ByteLevel", "add_prefix_space": False} | SPLIT | {"use_regex": False}
 CUTS: dict[str, dict[str, Any]] = {

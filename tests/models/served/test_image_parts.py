@@ -11,15 +11,7 @@ from PIL import Image
 
 from eyechart.data.images import decode_image
 from eyechart.models.served.image_parts import data_url
-
-PIXELS = np.random.default_rng(0).integers(0, 256, (9, 12, 3), dtype=np.uint8)
-
-
-def encoded(kind: str, mode: str = "RGB", turn: int = 1, **how: object) -> bytes:
-    file, exif = BytesIO(), Image.Exif()
-    exif[0x0112] = turn
-    Image.fromarray(PIXELS).convert(mode).save(file, kind, exif=exif, **how)
-    return file.getvalue()
+from tests.models.served.encoded_images import PIXELS, encoded
 
 
 def sent(image: Image.Image, file: bytes = b"") -> tuple[str, bytes]:

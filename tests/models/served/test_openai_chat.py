@@ -2,9 +2,7 @@
 
 import json
 import sys
-from io import BytesIO
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
@@ -17,16 +15,9 @@ from eyechart.models.served import faults, openai_chat
 from eyechart.models.served.openai import OpenAiGenerator
 from eyechart.models.spec import parse_spec
 from eyechart.models.types import Generator, Request
+from tests.models.served.encoded_images import PIXELS, encoded
 
-PIXELS = np.random.default_rng(0).integers(0, 256, (9, 12, 3), dtype=np.uint8)
 LOCAL = "base_url=http://localhost:1/v1"
-
-
-def encoded(kind: str, mode: str = "RGB", turn: int = 1, **how: object) -> bytes:
-    file, exif = BytesIO(), Image.Exif()
-    exif[0x0112] = turn
-    Image.fromarray(PIXELS).convert(mode).save(file, kind, exif=exif, **how)
-    return file.getvalue()
 
 
 def test_parts_keep_their_order_and_their_files() -> None:

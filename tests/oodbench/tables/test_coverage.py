@@ -6,16 +6,8 @@ from eyechart.statistics.intervals import wilson
 from tests.oodbench.division_answers import answer, answered, divided
 
 
-@pytest.fixture
-def asked(bench):
-    """Two models asked about one division."""
-    for model, name in enumerate(("hf[a]", "hf[b]")):
-        bench.case("existence", name, rows=answered(model), files={"division": divided()}, detectors="clip+blip2")
-    return bench
-
-
-def test_models_own_ood_sets_cover_pairs_one_after_another(asked):
-    rows = asked.rows("oodbench-F6")
+def test_models_own_ood_sets_cover_pairs_one_after_another(divided_bench):
+    rows = divided_bench.rows("oodbench-F6")
     found = [
         [row[name] for name in ("Data Type", "Model", "Own", "Additional", "Covered", "Covered n")] for row in rows
     ]
@@ -41,20 +33,23 @@ def test_pairs_of_one_image_are_one_unit_of_the_shares_they_cover(bench):
     assert ends["hf[apart]"] == pytest.approx([100 * end for end in wilson(3, 6)], abs=0.006)
 
 
-def test_a_pair_without_an_answer_is_left_out_unless_the_other_answer_is_wrong(asked):
-    (table,) = asked.tables("oodbench-F6")
+def test_a_pair_without_an_answer_is_left_out_unless_the_other_answer_is_wrong(divided_bench):
+    (table,) = divided_bench.tables("oodbench-F6")
     assert "1 pair is left out: not every model has answered it." in table.notes
 
 
-def test_answers_about_other_pairs_stand_apart(asked):
+def test_answers_about_other_pairs_stand_apart(divided_bench):
     rows = [row for row in answered(1) if row["pair"] != 1]
-    asked.case("existence", "hf[c]", rows=rows, files={"division": divided()}, detectors="clip+blip2")
-    assert [{row[1] for row in table.rows} for table in asked.tables("oodbench-F6")] == [{"hf[a]", "hf[b]"}, {"hf[c]"}]
+    divided_bench.case("existence", "hf[c]", rows=rows, files={"division": divided()}, detectors="clip+blip2")
+    assert [{row[1] for row in table.rows} for table in divided_bench.tables("oodbench-F6")] == [
+        {"hf[a]", "hf[b]"},
+        {"hf[c]"},
+    ]
 
 
-def test_a_model_stands_once_however_often_it_was_asked_the_same(asked):
-    asked.case(
+def test_a_model_stands_once_however_often_it_was_asked_the_same(divided_bench):
+    divided_bench.case(
         "existence", "hf[a]", rows=answered(0), detectors="clip+blip2", hard_samples="own", division_scope="initial"
     )
-    (table,) = asked.tables("oodbench-F6")
+    (table,) = divided_bench.tables("oodbench-F6")
     assert [row[1] for row in table.rows if row[0] == "OOD-H"] == ["hf[a]", "hf[b]"]

@@ -6,28 +6,20 @@ import pytest
 
 from eyechart.errors import ReportError
 from eyechart.reports.figures.registry import draw
-from tests.oodbench.division_answers import answered, divided
+from tests.oodbench.division_answers import divided
 
 FIGURES = ("oodbench-F2", "oodbench-F6", "oodbench-F8")
 
 
-@pytest.fixture
-def asked(bench):
-    """Two models asked about one division."""
-    for model, name in enumerate(("hf[a]", "hf[b]")):
-        bench.case("existence", name, rows=answered(model), files={"division": divided()}, detectors="clip+blip2")
-    return bench
-
-
-def test_the_main_benchmark_is_counted_by_category(asked):
-    rows = asked.rows("oodbench-F2")
+def test_the_main_benchmark_is_counted_by_category(divided_bench):
+    rows = divided_bench.rows("oodbench-F2")
     found = [[row[name] for name in ("Data", "Category", "ID", "OOD-S", "OOD-H", "OOD")] for row in rows]
     assert found[:2] == [["COCO", "all", "1", "2", "2", "4"], ["COCO", "dog", "0", "1", "2", "3"]]
     assert found[2:] == [["COCO", "cat", "1", "1", "0", "1"], ["COCO", "éclair", "0", "0", "0", "0"]]
 
 
-def test_the_initial_benchmark_has_what_downsampling_took_away(asked):
-    rows = asked.rows("oodbench-F8")
+def test_the_initial_benchmark_has_what_downsampling_took_away(divided_bench):
+    rows = divided_bench.rows("oodbench-F8")
     assert [(row["Category"], row["OOD-S'"], row["OOD-H'"]) for row in rows] == [
         ("all", "3", "3"),
         ("dog", "1", "2"),
@@ -36,21 +28,23 @@ def test_the_initial_benchmark_has_what_downsampling_took_away(asked):
     ]
 
 
-def test_data_sets_divided_in_one_way_are_summed(asked):
-    asked.case("progression", source="lvis", files={"division": divided()}, detectors="clip+blip2", division="e")
-    asked.case("progression", source="lvis", files={"division": divided()}, detectors="clip", division="c")
-    one, other = asked.tables("oodbench-F2")
+def test_data_sets_divided_in_one_way_are_summed(divided_bench):
+    divided_bench.case(
+        "progression", source="lvis", files={"division": divided()}, detectors="clip+blip2", division="e"
+    )
+    divided_bench.case("progression", source="lvis", files={"division": divided()}, detectors="clip", division="c")
+    one, other = divided_bench.tables("oodbench-F2")
     assert [row[0] for row in one.rows[:2]] == ["all", "COCO"]
     assert one.rows[0][-1] == 8
     assert {row[0] for row in other.rows} == {"LVIS"}
 
 
-def test_a_division_with_hard_samples_is_the_one_without(asked):
+def test_a_division_with_hard_samples_is_the_one_without(divided_bench):
     mined = [*divided(), *(divided()[0] | {"pair": 7, "name": name, "set": "Hard"} for name in ("cat", "rat"))]
-    asked.case(
+    divided_bench.case(
         "existence", "hf[c]", files={"division": mined}, detectors="clip+blip2", hard_samples="own", division="h"
     )
-    (table,) = asked.tables("oodbench-F2")
+    (table,) = divided_bench.tables("oodbench-F2")
     assert table.columns == ("Data", "Category", "ID", "OOD-S", "OOD-H", "Hard Sample", "OOD")
     assert [row[2:] for row in table.rows if row[1] == "all"] == [(1, 2, 2, 2, 4)]
 
@@ -63,9 +57,9 @@ def test_without_a_division_the_remedy_is_named(bench, name):
 
 
 @pytest.fixture
-def drawn(asked, drawing):
+def drawn(divided_bench, drawing):
     """Draw a figure and give its texts."""
-    return partial(drawing, asked.pool())
+    return partial(drawing, divided_bench.pool())
 
 
 @pytest.mark.parametrize(("name", "texts"), [

@@ -1,28 +1,15 @@
 """Tests of `eyechart.oodbench.tables.signatures`."""
 
-from functools import cache, partial
-
 import pytest
 
-from eyechart.reports.tables.registry import tables
-from tests.oodbench.hard_sample_answers import Asked, ask
+from tests.oodbench.hard_sample_answers import ask
 
 pytestmark = pytest.mark.deep
 # Of ten pairs each, how many a model gets wrong: the falls on hard samples, and those on OOD-H.
-WRONG = {"hf[d]": (9, 2), "hf[a]": (1, 3), "hf[b]": (3, 3), "hf[c]": (5, 4)}
 
 
-@pytest.fixture(scope="module")
-def asked(module_bench):
-    """Four models, which the tests only read."""
-    for model, wrong in WRONG.items():
-        ask(module_bench, model, *wrong)
-    pool = module_bench.pool()
-    return Asked(pool, cache(partial(tables, runs=pool)))
-
-
-def test_figure_12_has_the_papers_lines_of_evidence(asked):
-    rows = asked.rows("oodbench-F12")
+def test_figure_12_has_the_papers_lines_of_evidence(hard_samples_of_four):
+    rows = hard_samples_of_four.rows("oodbench-F12")
     assert [row["Evidence"] for row in rows] == ["1", "2", "2", "3", "4", "4", "5", "5"]
     f, pearson, spearman = rows[:3]
     assert (f["Statistic"][:7], f["Value"], f["Value n"], f["p"]) == ("F(3, 3)", "17.50", "4", "0.0210")
@@ -30,8 +17,8 @@ def test_figure_12_has_the_papers_lines_of_evidence(asked):
     assert -1 < float(pearson["Value low"]) < -0.48 < float(pearson["Value high"])
 
 
-def test_resampled_hard_samples_vary_more_than_ood_and_agree_more_with_all(asked):
-    variance, pearson, _ = asked.rows("oodbench-F12")[3:6]
+def test_resampled_hard_samples_vary_more_than_ood_and_agree_more_with_all(hard_samples_of_four):
+    variance, pearson, _ = hard_samples_of_four.rows("oodbench-F12")[3:6]
     assert variance["Value"] == "66.67"  # of 0.2, 0.3, 0.3 and 0.4, in squared points
     assert float(variance["Baseline low"]) < 1166.67 < float(variance["Baseline high"])
     assert float(variance["p low"]) < float(variance["p"]) < float(variance["p high"]) < 0.1
