@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.files.text_files import csv_lines
+from eyechart.files.atomic import csv_lines
 from eyechart.results.records import Record, read_run
 
 Make = Callable[..., Path]

@@ -18,8 +18,7 @@ from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.splits.registry import is_folder
 from eyechart.errors import ReportError
 from eyechart.evaluation.settings import Case, Settings
-from eyechart.files.atomic import read_checked, write_atomic, write_checked, write_lines
-from eyechart.files.text_files import csv_lines
+from eyechart.files.atomic import csv_lines, read_checked, write_atomic, write_checked, write_lines
 from eyechart.inference.store.responses import AnswerCounts
 from eyechart.models.runtime.device import device_name, keep_freed_memory
 from eyechart.models.types import Identity, Usage

@@ -1,14 +1,15 @@
 """Write files atomically, so that no reader sees a part of a file, and one after the other where they are merged."""
 
+import csv
 import fcntl
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 LINES = 4096  # that are written at a time
 
@@ -108,3 +109,19 @@ def _checksum_line(content: bytes | memoryview) -> bytes:
 def draft_path(path: Path) -> Path:
     """Return the temporary path at which this thread writes a file before it is renamed."""
     return path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}")
+
+
+def csv_lines(rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+    """Return the lines of a csv file. The writer's line end is CRLF, so that it quotes a carriage return in a cell.
+
+    >>> list(csv_lines([["a", 1, "b,c"], [2.5, None, "\\r"]]))
+    ['a,1,"b,c"\\n', '2.5,,"\\r"\\n']
+    """
+    return map(csv.writer(_Line(), lineterminator="\r\n").writerow, rows)
+
+
+class _Line:
+    """Returns each line that a csv writer writes, with a line feed at the end."""
+
+    def write(self, line: str) -> str:
+        return line[:-2] + "\n"

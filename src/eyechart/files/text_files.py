@@ -3,13 +3,11 @@
 Notepad, Excel and PowerShell write such marks. Text of another encoding is refused, with the line and the byte.
 """
 
-import csv
 import gzip
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, getincrementaldecoder
-from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 from eyechart.errors import DataError, EyechartError
 
@@ -127,19 +125,3 @@ def read_text(path: Path, error_class: type[EyechartError] = DataError) -> str:
     except OSError as error:
         raise error_class(f"{path} cannot be read ({error.strerror}): copy it again, or allow it.") from error
     return decode_text(data, path, error_class)
-
-
-def csv_lines(rows: Iterable[Sequence[Any]]) -> Iterator[str]:
-    """Return the lines of a csv file. The writer's line end is CRLF, so that it quotes a carriage return in a cell.
-
-    >>> list(csv_lines([["a", 1, "b,c"], [2.5, None, "\\r"]]))
-    ['a,1,"b,c"\\n', '2.5,,"\\r"\\n']
-    """
-    return map(csv.writer(_Line(), lineterminator="\r\n").writerow, rows)
-
-
-class _Line:
-    """Returns each line that a csv writer writes, with a line feed at the end."""
-
-    def write(self, line: str) -> str:
-        return line[:-2] + "\n"

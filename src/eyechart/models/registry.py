@@ -199,8 +199,7 @@ def find_backend(spec: ModelSpec) -> Backend:
     _check_no_secret(spec)
     if ":" in spec.backend:
         return Backend(spec.backend)
-    if spec.backend == "hf" and (file := suggest_file(spec)):
-        raise SpecError(f"The model '{spec}' names a file of an exported model; did you mean {file}?")
+    _check_no_file(spec)
     known = backends()
     if spec.backend not in known:
         raise SpecError(
@@ -224,6 +223,13 @@ def _check_no_secret(spec: ModelSpec) -> None:
                 "record. Keys come from the environment alone: export the variable that the backend reads, such as "
                 "OPENAI_API_KEY, or name another one, as in key_env=MY_KEY."
             )
+
+
+@cache
+def _check_no_file(spec: ModelSpec) -> None:
+    """Raise SpecError for a file of an exported model without its backend, which reads as a model of hf."""
+    if spec.backend == "hf" and (file := suggest_file(spec)):
+        raise SpecError(f"The model '{spec}' names a file of an exported model; did you mean {file}?")
 
 
 def check_replayed_protocol(spec: ModelSpec) -> None:

@@ -15,9 +15,8 @@ from eyechart.questions.answers.kinds import (
     YES_NO,
     resolve_kinds,
 )
-from eyechart.questions.answers.orders import option_orders, reorder
 from eyechart.questions.answers.readings import read_answer
-from eyechart.questions.data.question_set import Question
+from eyechart.questions.data.question_set import Question, option_orders, reorder
 
 OPTIONS = ("red", "blue", "green", "grey")
 

@@ -10,10 +10,17 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.classification.answers.image_answers import TOP, BestClasses, TextPredictions
+from eyechart.classification.answers.image_answers import (
+    TOP,
+    BestClasses,
+    TextPredictions,
+    format_classes,
+    format_outcomes,
+    format_scores,
+    join_texts,
+)
 from eyechart.classification.answers.out_of_prompt import out_of_prompt_note
 from eyechart.classification.answers.reliability_curves import reliability_rows, threshold_rows
-from eyechart.classification.answers.sample_columns import format_classes, format_outcomes, format_scores, join_texts
 from eyechart.data.dataset.dataset import Dataset, LabelSet
 from eyechart.data.labels.equivalences import LabelPolicy
 from eyechart.errors import ModelError
@@ -162,12 +169,8 @@ class Classification(Predictions):
         """Return the number of answers of each outcome under the first label set, over all epochs."""
         first = self.scores_by_labels[0] if self.scores_by_labels else ()
         counts = [scored.count_outcomes(epoch) for scored, epoch in zip(first, self.epochs, strict=bool(first))]
-        return OutcomeCounts(
-            **{
-                name: sum(getattr(epoch_counts, name) for epoch_counts in counts)
-                for name in OutcomeCounts.__struct_fields__
-            }
-        )
+        names = OutcomeCounts.__struct_fields__
+        return OutcomeCounts(**{name: sum(getattr(count, name) for count in counts) for name in names})
 
     def usage_record(self) -> UsageRecord | None:
         """Return requests, tokens and cost of text answers, None for other answers."""
@@ -452,9 +455,7 @@ def make_predictions(
 def _shared_columns(epoch: ClassPredictions, targets: Targets, scored: Sequence[ScoredLabels]) -> list[Column]:
     """Return the shared columns of one epoch (`sample_table.SHARED_COLUMNS`), under the first label set."""
     blank, first = [""] * len(epoch.keys), scored[0] if scored else None
-    errors = blank.copy()
-    for row, message in epoch.errors.items():
-        errors[row] = message
+    errors = [epoch.errors.get(row, "") for row in range(len(epoch.keys))]
     return [
         epoch.keys,
         join_texts(first.labels.labels, targets.class_text, "; ") if first else blank,

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
+from random import Random
 
 import msgspec
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from eyechart.data.dataset.dataset import Dataset, SliceVariable
 from eyechart.errors import UnavailableError
 
+NO_SHUFFLE = "none"
 Ints = NDArray[np.int64]
 
 
@@ -95,3 +97,31 @@ def find_questions(dataset: Dataset) -> QuestionSet:
             "answer into its folder: questions.csv."
         )
     return details
+
+
+def option_orders(question: Question, shuffle: str, *, circular: bool) -> list[tuple[int, ...]]:
+    """Return the orders of the options of a question, each as indices into its options.
+
+    Args:
+        question: The question; one without options has one empty order.
+        shuffle: The seed of a random order, which depends on it and the question's id alone; "none" for the table's.
+        circular: Whether there is a further order for each rotation, as in MMBench's CircularEval.
+
+    Source: Y. Liu et al., MMBench, arXiv 2307.06281, section 4.1: N orders of N options, each one shifted by one.
+
+    >>> option_orders(Question("1", "?", (0,), "", options=("a", "b", "c"), right=(0,)), "none", circular=True)
+    [(0, 1, 2), (1, 2, 0), (2, 0, 1)]
+    """
+    first = [*range(len(question.options))]
+    if shuffle != NO_SHUFFLE:
+        Random(f"{shuffle}|questions|{question.id}").shuffle(first)
+    shifts = range(len(first)) if circular and first else range(1)
+    return [(*first[shift:], *first[:shift]) for shift in shifts]
+
+
+def reorder(question: Question, order: tuple[int, ...]) -> Question:
+    """Return a question with its options in another order."""
+    if not question.options:
+        return question
+    right = tuple(sorted(order.index(index) for index in question.right))
+    return msgspec.structs.replace(question, options=tuple(question.options[index] for index in order), right=right)

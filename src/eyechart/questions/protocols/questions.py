@@ -11,26 +11,36 @@ from typing import Any, ClassVar
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.errors import SpecError
+from eyechart.inference.requests.class_weights import class_weights, cosine_similarity
 from eyechart.inference.requests.text_requests import TextRequest
 from eyechart.inference.store.responses import Response
+from eyechart.models.types import Floats
 from eyechart.parsers import letter, number, yes_no
+from eyechart.parsers.no_image import lacks_image
+from eyechart.parsers.text import answer_text
 from eyechart.protocol.ask import ask
 from eyechart.protocol.base import Protocol
 from eyechart.protocol.context import Context
 from eyechart.protocol.options import MAX_TOKENS, OWN, PROMPT, Option, OptionValues, parser_option
 from eyechart.protocol.prompts import Prompt, get_prompt
 from eyechart.protocol.sample_view import Asked, Line, SampleView
-from eyechart.protocol.text_encoders import TEXT_ENCODER
+from eyechart.protocol.text_encoders import TEXT_ENCODER, text_encoder, text_features
 from eyechart.questions.answers.kinds import AUTO, CHOICE, CHOICES, EXACT, KINDS, TEXT, VQA, read_number, resolve_kinds
-from eyechart.questions.answers.nearest import read_nearest
-from eyechart.questions.answers.orders import NO_SHUFFLE, option_orders, reorder
 from eyechart.questions.answers.question_predictions import LABELS, Answered, QuestionPredictions, listed_options
-from eyechart.questions.answers.readings import UNREAD, VERSION, complete_part, read_answer
-from eyechart.questions.data.question_set import Question, QuestionSet, find_questions
+from eyechart.questions.answers.readings import UNREAD, VERSION, Reading, complete_part, read_answer
+from eyechart.questions.data.question_set import (
+    NO_SHUFFLE,
+    Question,
+    QuestionSet,
+    find_questions,
+    option_orders,
+    reorder,
+)
 from eyechart.questions.metrics.question_estimates import accuracy
 
 PROMPTS: Mapping[str, str] = {kind: f"questions_{EXACT if kind == VQA else kind}" for kind in KINDS}
 TOKENS, SENTENCE_TOKENS = 32, 128
+BARE = ("{c}",)  # the template of an answer whose embedding is compared
 PLACEHOLDER = re.compile(r"<image(?: (\d+))?>")
 
 
@@ -163,7 +173,7 @@ class Questions(Protocol[QuestionPredictions]):
             for (row, question), response in zip(shown, responses.responses, strict=True)
         )
         if context.options["mapping"] == "nearest":
-            answers = read_nearest(context, answers, kinds)
+            answers = _read_nearest(context, answers, kinds)
         return QuestionPredictions(
             questions=questions,
             kinds=kinds,
@@ -241,3 +251,32 @@ def _variant(context: Context, prompts: Mapping[str, Prompt]) -> dict[str, str]:
     named = dict.fromkeys(f"{prompt.name} ({prompt.sha256[:8]})" for prompt in prompts.values())
     parsers = f"questions {VERSION}, letter {letter.VERSION}, yes_no {yes_no.VERSION}, number {number.VERSION}"
     return {**context.options, "prompt": ", ".join(named), "parser_version": parsers, **context.extra_variant}
+
+
+def _read_nearest(context: Context, answers: Sequence[Answered], kinds: Sequence[str]) -> tuple[Answered, ...]:
+    """Return the answers, with those in sentences read as the nearest of all answers of the table to such questions.
+
+    An error, and an answer without words or that there is no image, stays as it is.
+    """
+    encoder = text_encoder(context)
+
+    def encode(texts: Sequence[str]) -> Floats:
+        return text_features(context, encoder, texts)
+
+    asked = [number for number, answer in enumerate(answers) if kinds[answer.row] == TEXT and _has_words(answer)]
+    given = [text for answer in answers if kinds[answer.row] == TEXT for text in answer.question.answers]
+    candidates, found = [*dict.fromkeys(given)], [*answers]
+    if asked:
+        texts = [answers[number].response.strip() for number in asked]
+        cosines = cosine_similarity(class_weights(encode, texts, BARE), class_weights(encode, candidates, BARE))
+        for number, best in zip(asked, cosines.argmax(axis=1).tolist(), strict=True):
+            nearest = candidates[best]
+            reading = Reading(nearest, float(nearest in answers[number].question.answers))
+            found[number] = answers[number]._replace(reading=reading)
+    return tuple(found)
+
+
+def _has_words(answer: Answered) -> bool:
+    """Return whether there is an answer to compare; a truncated one without a complete line has none."""
+    unread = answer.truncated or (answer.reading == UNREAD and not answer.response.strip())
+    return not answer.error and not unread and not lacks_image(answer_text(answer.response))

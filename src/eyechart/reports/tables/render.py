@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isnan
 
-from eyechart.files.text_files import csv_lines
+from eyechart.files.atomic import csv_lines
 from eyechart.reports.tables.latex import latex_table
 from eyechart.results.glossary import is_counted, is_percent
 from eyechart.results.records import Metric

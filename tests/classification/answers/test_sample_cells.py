@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from eyechart.classification.answers.sample_columns import format_classes, format_outcomes, format_scores, join_texts
+from eyechart.classification.answers.image_answers import format_classes, format_outcomes, format_scores, join_texts
 
 NAMES = ("cat", "", "great white shark", "hen")
 classes = st.integers(-1, len(NAMES) - 1)
