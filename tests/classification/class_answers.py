@@ -1,6 +1,7 @@
 """Answers about classes, and how they were read."""
 
 import json
+import re
 from collections.abc import Callable, Mapping
 
 from eyechart.classification.answers.class_predictions import ClassPredictions
@@ -20,3 +21,17 @@ WIDE = {0: "A dog", 1: "tac", 2: "white shark great", 3: "", 4: "cat"}
 
 def found(predictions: ClassPredictions) -> list[int]:
     return predictions.top[:, 0].tolist()
+
+
+def offered(text: str) -> dict[str, str]:
+    """The names by their letters."""
+    return dict(re.findall(r"^([A-Z])\) (.+)$", text, re.MULTILINE))
+
+
+def choose(table: Mapping[int, str], others: str = "unread") -> Callable[..., str]:
+    """Answer with the letter of the name of a picture, if it is offered."""
+
+    def say(numbers: tuple[int, ...], text: str) -> str:
+        return next((letter for letter, name in offered(text).items() if name == table[numbers[0]]), others)
+
+    return say
