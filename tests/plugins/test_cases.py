@@ -239,7 +239,7 @@ def test_an_unknown_marker_argument_is_refused(pytester: pytest.Pytester, argume
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(
-        ["*test_mine: @pytest.mark.eyechart takes protocol=*, and names of benchmarks in place of*Got*instead."]
+        ["*test_mine: @pytest.mark.eyechart takes protocol=*, and names of benchmarks instead of*Got*instead."]
     )
     result.stdout.no_fnmatch_line("*Traceback*")
 
