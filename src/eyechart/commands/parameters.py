@@ -31,23 +31,6 @@ class ParsedBy(click.ParamType):  # type: ignore[type-arg]  # it takes one since
             self.fail(str(error), param, ctx)
 
 
-class CommaList(click.ParamType):  # type: ignore[type-arg]  # it takes one since click 8.5
-    """Values that are separated by commas."""
-
-    name = "list"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the values as a tuple of texts; defaults are tuples."""
-        if not isinstance(value, str):
-            return value
-        words = tuple(dict.fromkeys(word.strip() for word in value.split(",")))
-        if "" in words:
-            self.fail(
-                f"'{value}' has an empty value. Expected values with commas between them, such as 1,8.", param, ctx
-            )
-        return words
-
-
 runs_argument = click.argument("runs", metavar="RUN…", nargs=-1, required=True, type=PATH)
 division_argument = click.argument("division", metavar="DIVISION.json", type=PATH)
 format_option = click.option(

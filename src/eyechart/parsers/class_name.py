@@ -19,7 +19,7 @@ def parse(text: str, names: Sequence[str]) -> ParseResult[int]:
     >>> parse("A Goldfish.", ["cat", "goldfish"]), parse("caterpillar", ["cat", "goldfish"])
     (ParseResult(strict=None, lenient=1), ParseResult(strict=None, lenient=None))
     """
-    exact, alike = name_indices(tuple(names))
+    exact, alike = _name_indices(tuple(names))
     return ParseResult.with_fallback(exact.get(casefolded(text)), lambda: _parse_lenient(text, alike))
 
 
@@ -35,7 +35,7 @@ def _parse_lenient(text: str, alike: Mapping[str, int]) -> int | None:
 
 
 @lru_cache(maxsize=64)
-def name_indices(names: tuple[str, ...]) -> tuple[Mapping[str, int], Mapping[str, int]]:
+def _name_indices(names: tuple[str, ...]) -> tuple[Mapping[str, int], Mapping[str, int]]:
     """Return the indices of names by casefolded spelling and by key, without spellings that two names share."""
     return unique_indices(names, casefolded), unique_indices(names, name_key)
 

@@ -24,7 +24,7 @@ class EncoderWithSupport(Model):
 
     def __init__(self, spec: ModelSpec, encoder: str, support: str, *, device: str, offline: bool) -> None:
         self.spec = spec
-        self.support_split = parse_split(spec, support)
+        self.support_split = _parse_split(spec, support)
         self.encoder = _create_encoder(spec, encoder, device, offline)
         self.batch_size: int = self.encoder.batch_size
         self.owner: str = self.encoder.owner
@@ -67,7 +67,7 @@ def _create_encoder(spec: ModelSpec, given: str, device: str, offline: bool) -> 
     return create_model(encoder, device=device, offline=offline)
 
 
-def parse_split(spec: ModelSpec, support: str) -> tuple[str, str]:
+def _parse_split(spec: ModelSpec, support: str) -> tuple[str, str]:
     """Return the benchmark and the split of a support split. Raises SpecError for another text."""
     benchmark, slash, split = support.partition("/")
     if not (benchmark and slash and split):
