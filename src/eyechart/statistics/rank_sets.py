@@ -147,7 +147,7 @@ def _adjusted_p_values(sums: Floats, draws: int, generator: np.random.Generator)
     # the other sign.
     observed = np.concatenate([statistic, -statistic])
     order = np.argsort(-observed, kind="stable")
-    least = observed[order] * (1 - _TIE) - _TIE
+    least = observed[order] - _TIE * (1 + np.abs(observed[order]))  # of drawn statistics that equal the observed one
     reached = np.zeros(len(order), np.int64)
     for signs in random_signs(deviations.shape[1], draws, generator, _CHUNK):
         drawn = deviations @ signs
