@@ -353,5 +353,5 @@ def _check_label_names(dataset: Dataset, names: Sequence[str]) -> None:
 def _read_label_set(option: LabelsOption, dataset: Dataset, images: ImageNames, empty: Empty | None) -> LabelSet:
     """Return the label set of a file for the selected rows; `empty` is its policy for images without labels."""
     labels = read_labels(option.path, option.format, classes=dataset.classes)
-    label_set = align_labels(labels, images, option.name, option.empty or empty or "correct", dataset.selected)
+    label_set = align_labels(labels, images, option.name, option.empty or empty or "correct", dataset.rows or None)
     return replace(label_set, notes=describe_mismatches(labels, images))

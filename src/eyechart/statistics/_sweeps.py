@@ -138,9 +138,9 @@ def count_blocks(function: str, samples: Samples, length: int, rows: Ints | slic
         for start in range(0, len(table), many):
             yield take_at(table[start : start + many], rows).astype(np.int64)
         return
-    left = iter(samples)
+    left = samples.small() if isinstance(samples, BootstrapSamples) else iter(samples)
     while block := [_checked(function, counts, length) for counts in islice(left, many)]:
-        yield take_at(np.array(block, np.int64), rows)
+        yield take_at(np.array(block), rows).astype(np.int64)
 
 
 def total_resamples(function: str, samples: Samples, sides: Floats) -> Floats:

@@ -5,6 +5,8 @@ The best classes are all that accuracy needs of scores over many classes. The ce
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -118,56 +120,66 @@ class BestClasses:
 
 
 def format_outcomes(correct: NDArray[np.float64]) -> Iterator[str]:
-    """Yield outcomes (n,) as text, "" for NaN.
+    """Return outcomes (n,) as text, "" for NaN.
 
     >>> [*format_outcomes(np.array([1.0, 0.0, np.nan]))]
     ['1', '0', '']
     """
-    texts = np.array(["0", "1", ""])
-    for part in _parts(correct):
-        yield from texts[np.where(np.isnan(part), 2, part).astype(np.int64)].tolist()
+    texts = np.array(["0", "1", ""], object)
+
+    def cells(part: NDArray[np.float64]) -> list[str]:
+        return texts[np.where(np.isnan(part), 2, part).astype(np.int64)].tolist()  # type: ignore[no-any-return]
+
+    return _by_parts(cells, correct)
 
 
 def format_scores(scores: NDArray[np.floating], classes: Ints) -> Iterator[str]:
-    """Yield scores (n,) with 6 digits, "" where the class (n,) is -1.
+    """Return scores (n,) with 6 digits, "" where the class (n,) is -1.
 
     >>> [*format_scores(np.array([0.5, 1e-9]), np.array([3, -1]))]
     ['0.5', '']
     """
-    for part, indices in zip(_parts(scores), _parts(classes), strict=True):
-        for score, index in zip(part.tolist(), indices.tolist(), strict=True):
-            yield f"{score:.6g}" if index >= 0 else ""
+
+    def cells(part: NDArray[np.floating], indices: Ints) -> list[str]:
+        pairs = zip(part.tolist(), indices.tolist(), strict=True)
+        return [f"{score:.6g}" if index >= 0 else "" for score, index in pairs]
+
+    return _by_parts(cells, scores, classes)
 
 
 def format_classes(classes: Ints, text: Callable[[int], str] = str) -> Iterator[str]:
-    """Yield classes (n,) as text, "" for -1.
+    """Return classes (n,) as text, "" for -1.
 
     >>> [*format_classes(np.array([3, -1]))]
     ['3', '']
     """
-    for part in _parts(classes):
-        yield from _class_texts(part, text).tolist()
+    cell = _class_cell(text)
+    return _by_parts(lambda part: map(cell, part.tolist()), classes)
 
 
 def join_texts(labels: Ints, text: Callable[[int], str], separator: str) -> Iterator[str]:
-    """Yield the texts of each image's labels (n, L), padded with -1, as one text.
+    """Return the texts of each image's labels (n, L), padded with -1, as one text.
 
     >>> [*join_texts(np.array([[1, 2], [3, -1], [-1, -1]]), str, ";")]
     ['1;2', '3', '']
     """
-    for part in _parts(labels):
-        cells = _class_texts(part, text)
-        joined = cells[:, 0].tolist() if part.shape[1] else [""] * len(part)
+    cell = _class_cell(text)
+
+    def cells(part: Ints) -> list[str]:
+        joined = [*map(cell, part[:, 0].tolist())] if part.shape[1] else [""] * len(part)
         for row in np.flatnonzero((part[:, 1:] >= 0).any(axis=1)).tolist():  # most images have one label
-            joined[row] = separator.join(cells[row, part[row] >= 0])
-        yield from joined
+            joined[row] = separator.join(map(cell, part[row, part[row] >= 0].tolist()))
+        return joined
+
+    return _by_parts(cells, labels)
 
 
-def _parts(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
-    return (array[start : start + IMAGES] for start in range(0, len(array), IMAGES))
+def _class_cell(text: Callable[[int], str]) -> Callable[[int], str]:
+    """Return a function that gives the text of a class, "" for -1; images are many, and classes are few."""
+    return cache(lambda index: text(index) if index >= 0 else "")
 
 
-def _class_texts(classes: Ints, text: Callable[[int], str]) -> NDArray[Any]:
-    distinct, indices = np.unique(classes, return_inverse=True)
-    texts = np.array([text(index) if index >= 0 else "" for index in distinct.tolist()], object)
-    return texts[indices.reshape(classes.shape)]
+def _by_parts(cells: Callable[..., Any], *arrays: NDArray[Any]) -> Iterator[str]:
+    """Return the cells of all rows, made part by part; a generator's `yield` of each takes as long as the cell."""
+    starts = range(0, len(arrays[0]), IMAGES)
+    return chain.from_iterable(cells(*(array[start : start + IMAGES] for array in arrays)) for start in starts)

@@ -60,8 +60,10 @@ class ImageNames:
         ):
             if column not in columns:
                 columns.append(column)
+        if len(set[str]().union(*columns)) == sum(map(len, columns)):  # all forms differ
+            return [[*column] for column in columns]
         _, shared = _index_forms(columns)
-        return [[None if form in shared else form for form in column] if shared else [*column] for column in columns]
+        return [[None if form in shared else form for form in column] for column in columns]
 
     def match(self, label_file: LabelFile) -> list[int | None]:
         """Return for each row of the index the index of its line in a label file, None if there is none.
