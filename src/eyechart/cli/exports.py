@@ -196,10 +196,10 @@ def _write_onnx(model: str, path: Path, offline: bool) -> None:
 
 def _write_frames(runs: Sequence[Path], out: Path | None, format_name: str) -> None:
     """Write the frames of runs in a format."""
-    from eyechart.reports.exports.frame_files import export_frames
     from eyechart.reports.runs import load
+    from eyechart.results.frames import export_frames
 
-    _write_files(_export_folder(runs, out), export_frames(load(runs), format_name))
+    _write_files(_export_folder(runs, out), export_frames([*load(runs).cases], format_name))
 
 
 def _export_folder(runs: Sequence[Path], out: Path | None) -> Path:

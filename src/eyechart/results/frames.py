@@ -19,7 +19,8 @@ of the case's csv file: see `docs/samples.md`. Cells of a table are frames, too:
 """
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
 from typing import Any, Protocol
@@ -29,6 +30,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from eyechart.errors import ReportError
+from eyechart.messages.install_commands import install_command
 from eyechart.results.records import Record
 from eyechart.results.run_files import read_verified
 from eyechart.results.sample_table import KEPT
@@ -37,6 +39,7 @@ from eyechart.statistics.clusters import clustered_wilson
 from eyechart.statistics.intervals import wilson
 from eyechart.statistics.paired import change_interval_from_counts
 
+CSV = "csv"  # a format of files
 CASE = ("row", "benchmark", "split", "protocol", "model", "case", "limit", "seed", "fingerprint")
 NUMBER = (
     *("metric", "labels", "subset", "level", "prompt"),
@@ -233,3 +236,25 @@ def select_metrics(frame: pd.DataFrame, columns: Mapping[str, Mapping[str, str]]
         for head, wanted in columns.items()
     ]
     return pd.concat(parts, ignore_index=True)
+
+
+def export_frames(cases: Sequence[_RecordedCase], format_name: str) -> Iterator[tuple[str, bytes]]:
+    """Yield the names and contents of `metrics` and `samples` in a format.
+
+    Raises ReportError if the packages for the format are missing.
+    """
+    for name, frame in (("metrics", metrics_frame(cases)), ("samples", samples_frame(cases))):
+        yield f"{name}.{format_name}", _encode_frame(frame.drop(columns="row"), format_name)
+
+
+def _encode_frame(frame: pd.DataFrame, format_name: str) -> bytes:
+    """Return a frame as the bytes of a file.
+
+    A column that mixes texts with numbers, as a target of several protocols does, is a column of texts.
+    """
+    if format_name == CSV:
+        return str(frame.to_csv(index=False)).encode()
+    if find_spec("pyarrow") is None:
+        raise ReportError(f"Parquet needs pyarrow: {install_command('hub')}, or write csv.")
+    mixed = [name for name in frame if frame[name].dtype == object]
+    return bytes(frame.astype(dict.fromkeys(mixed, "string")).to_parquet(index=False))

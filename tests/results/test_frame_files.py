@@ -30,16 +30,16 @@ def test_the_files_have_the_rows_of_the_frames(
 
 
 def test_a_column_with_texts_and_numbers_is_a_column_of_texts(tmp_path: Path) -> None:
-    from eyechart.reports.exports.frame_files import _encode_frame
+    from eyechart.results.frames import _encode_frame
 
     (tmp_path / "a.parquet").write_bytes(_encode_frame(pd.DataFrame({"target": [1, "cat", None]}), "parquet"))
     assert pd.read_parquet(tmp_path / "a.parquet")["target"].tolist()[:2] == ["1", "cat"]
 
 
 def test_without_pyarrow_the_message_has_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    from eyechart.reports.exports import frame_files
+    from eyechart.results import frames
 
-    monkeypatch.setattr(frame_files, "find_spec", lambda name: None)
+    monkeypatch.setattr(frames, "find_spec", lambda name: None)
     with pytest.raises(ReportError, match=re.escape("pip install 'eyechart[hub]', or write csv")):
-        frame_files._encode_frame(pd.DataFrame({"n": [1]}), "parquet")
-    assert frame_files._encode_frame(pd.DataFrame({"n": [1]}), "csv") == b"n\n1\n"
+        frames._encode_frame(pd.DataFrame({"n": [1]}), "parquet")
+    assert frames._encode_frame(pd.DataFrame({"n": [1]}), "csv") == b"n\n1\n"
