@@ -1,4 +1,7 @@
-"""The gate in a pytest session: prints and fails at its end what `GateSession` decides of the recorded cases."""
+"""The gate in a pytest session: prints and fails at its end what `GateSession` decides of the recorded cases.
+
+With `--eye-sequential` it also gives each case the test that decides how many of its images are asked.
+"""
 
 from copy import copy
 from functools import cached_property
@@ -9,10 +12,15 @@ import pytest
 from _pytest.junitxml import xml_key
 
 from eyechart.errors import EyechartError
+from eyechart.evaluation.settings import Case
+from eyechart.gate.baselines.baseline_files import read_baselines
+from eyechart.gate.sequential.stop_early import SequentialTest, can_be_sequential, level_of_case
 from eyechart.gate.session.gate_session import GateOptions, GateSession
 from eyechart.gate.session.gate_status import INCONCLUSIVE, REGRESSION
+from eyechart.gate.verdicts.decide import Rule
+from eyechart.results.shared_samples import with_samples
 
-from .cases import find_case
+from .cases import find_case, get_case
 from .exit_codes import KIND
 from .gate_options import read_rule
 from .options import get_option
@@ -95,6 +103,42 @@ class Gate:
             terminalreporter.write_line(f"eyechart: {line}")
         for line in self.session.errors:
             terminalreporter.write_line(f"ERROR: {line}", red=True)
+
+
+class SequentialCases:
+    """`--eye-sequential`: finds for each case, in every worker, the test that decides how many images are asked.
+
+    A case without a usable baseline asks all images.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.cases = 0
+
+    @cached_property
+    def rule(self) -> Rule:
+        """The levels and margins."""
+        return read_rule(self.config)
+
+    @cached_property
+    def baselines(self) -> dict[tuple[str, str], SequentialTest]:
+        """The tests of all cases whose baseline allows one, by case and protocol."""
+        folder = self.config.invocation_params.dir / get_option(self.config, "baseline")
+        tests = {}
+        for key, (evidence, path) in read_baselines(folder).items():
+            if can_be_sequential(evidence):
+                baseline = with_samples(evidence, path.parent)
+                level = level_of_case(self.rule.alpha, self.cases)
+                tests[key] = SequentialTest(baseline, level, self.rule.alpha, self.rule.margin)
+        return tests
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Count the cases that were selected, which share the significance level."""
+        self.cases = sum(get_case(item) is not None for item in session.items)
+
+    def find_test(self, case: Case) -> SequentialTest | None:
+        """Return the test of a case, None without a usable baseline."""
+        return self.baselines.get((str(case), case.protocol))
 
 
 def _report_failed(session: pytest.Session, was: pytest.TestReport, why: str, kind: int) -> None:

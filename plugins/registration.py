@@ -10,14 +10,13 @@ from eyechart.models.runtime.device import keep_threads_to_quota
 from . import cases, exit_codes, option_checks
 from .answers import OnlyAnswers, PrefetchOfTests
 from .exit_codes import ExitCodes
-from .gate import Gate
+from .gate import Gate, SequentialCases
 from .left_out import KeywordSuggestions, LeftOutByPreset, LeftOutTraining
 from .missing_cases import MissingCases
 from .options import get_option
 from .progress import Progress
 from .recorder import JUnitProperties, Recorder
 from .result_files import MarkdownSummary, VerdictFile
-from .sequential import SequentialCases
 from .settings import get_settings
 from .shard import ShardOfCases, read_shard
 from .summary import Summary
