@@ -21,8 +21,8 @@ from typing import Any
 
 from PIL import Image
 
-from eyechart.samples.files import write_checksums, write_table
-from eyechart.toybox.art.shapes import CELL, COLUMNS, packaged_root
+from eyechart.samples.files import packaged, write_checksums, write_table
+from eyechart.toybox.art.shapes import CELL, COLUMNS
 from eyechart.toybox.art.styles import NAMES_PACKAGE, STYLES
 from eyechart.toybox.art.toy_classes import Concept, concepts
 
@@ -189,7 +189,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m toybox.collect", description=__doc__.splitlines()[0])
     parser.add_argument("modules", type=Path, help="npm's node_modules with the packages named above")
     parser.add_argument("photographs", type=Path, help="folder of cut-outs with manifest.csv")
-    parser.add_argument("target", type=Path, nargs="?", default=packaged_root())
+    parser.add_argument("target", type=Path, nargs="?", default=packaged("toybox"))
     options = parser.parse_args(arguments)
     collect(options.modules, options.photographs, options.target)
 

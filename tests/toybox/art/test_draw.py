@@ -14,8 +14,9 @@ from eyechart.data.images import decode_image
 from eyechart.data.labels.class_names import check_unique
 from eyechart.data.splits.open_split import list_splits, open_split
 from eyechart.errors import DataError
+from eyechart.samples.files import packaged
 from eyechart.toybox.art.scenes import render
-from eyechart.toybox.art.shapes import CELL, atlas, packaged_root, styles
+from eyechart.toybox.art.shapes import CELL, atlas, styles
 from eyechart.toybox.art.styles import HELD_OUT, STYLES, TRAINING
 from eyechart.toybox.art.toy_classes import BIRDS, classes, concepts, equivalences, equivalent_classes, names
 from eyechart.toybox.formats.shards import encode_image
@@ -27,7 +28,7 @@ COMPLETE = pytest.mark.skipif(styles() != tuple(STYLES), reason="the folder of a
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    return Path(shutil.copytree(packaged_root(), tmp_path / "toybox"))
+    return Path(shutil.copytree(packaged("toybox"), tmp_path / "toybox"))
 
 
 def test_there_are_about_a_hundred_classes_with_names_of_their_own() -> None:
@@ -80,7 +81,7 @@ def test_every_picture_of_an_atlas_is_seen_and_fits_its_cell(style: str) -> None
 
 @pytest.mark.parametrize("style", styles())
 def test_a_folder_names_its_licence_and_holds_it(style: str) -> None:
-    folder = packaged_root() / style
+    folder = packaged("toybox") / style
     with (folder / "manifest.csv").open(encoding="utf-8", newline="") as file:
         licences = {line["licence"] for line in csv.DictReader(file)}
     assert licences == {STYLES[style].licence}
@@ -88,8 +89,8 @@ def test_a_folder_names_its_licence_and_holds_it(style: str) -> None:
 
 
 def test_the_art_is_small() -> None:
-    assert sum(path.stat().st_size for path in packaged_root().glob("*/atlas.webp")) < 4_000_000
-    assert sum(path.stat().st_size for path in packaged_root().rglob("*") if path.is_file()) < 5_000_000
+    assert sum(path.stat().st_size for path in packaged("toybox").glob("*/atlas.webp")) < 4_000_000
+    assert sum(path.stat().st_size for path in packaged("toybox").rglob("*") if path.is_file()) < 5_000_000
 
 
 @COMPLETE
@@ -126,7 +127,7 @@ def test_the_sample_shows_every_class_once() -> None:
 @pytest.mark.deep
 @pytest.mark.parametrize("style", styles())
 def test_the_packaged_pictures_are_those_that_the_seed_draws(style: str) -> None:
-    folder = packaged_root() / style / "pictures"
+    folder = packaged("toybox") / style / "pictures"
     for _, scene in list(pictures(SEED, style))[::9]:
         with Image.open(BytesIO(encode_image(render(scene).image))) as image:
             drawn = np.asarray(image).astype(int)

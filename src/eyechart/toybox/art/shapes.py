@@ -28,20 +28,15 @@ class _Atlas:
         return tuple(sorted(self.sprites))
 
 
-def packaged_root() -> Path:
-    """Return the folder of the packaged art and pictures."""
-    return packaged("toybox")
-
-
 def styles(root: Path | None = None) -> tuple[str, ...]:
     """Return the styles whose folders are in place; a folder may be left out for its licence."""
-    return tuple(style for style in STYLES if ((root or packaged_root()) / style).is_dir())
+    return tuple(style for style in STYLES if ((root or packaged("toybox")) / style).is_dir())
 
 
 @cache
 def atlas(style: str, root: Path | None = None) -> _Atlas:
     """Open a style's atlas; raises DataError where a file is missing or has changed."""
-    folder = (root or packaged_root()) / style
+    folder = (root or packaged("toybox")) / style
     sheet = Image.open(BytesIO(read_packaged(folder, "atlas.webp"))).convert("RGBA")
     sprites: dict[int, tuple[Image.Image, ...]] = {}
     for line in read_table(folder, "sprites.csv"):

@@ -9,8 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from eyechart.data.labels.class_names import check_unique
-from eyechart.samples.files import read_table
-from eyechart.toybox.art.shapes import packaged_root
+from eyechart.samples.files import packaged, read_table
 
 BIRDS = "animal-bird"
 CONCEPTS = Path(__file__).with_name("concepts.csv")
@@ -59,7 +58,7 @@ class _ToyClass:
 @cache
 def classes() -> tuple[_ToyClass, ...]:
     """Return the classes by index; raises DataError for a changed table, VocabularyError for equal names."""
-    lines = read_table(packaged_root() / "emojibase", "classes.csv")
+    lines = read_table(packaged("toybox") / "emojibase", "classes.csv")
     toy_classes = tuple(
         _ToyClass(int(line["class"]), line["name"], line["group"], line["subgroup"], concept)
         for line, concept in zip(lines, concepts(), strict=True)

@@ -4,8 +4,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from eyechart.samples.files import write_checksums, write_table
-from eyechart.toybox.art.shapes import packaged_root as art_root
+from eyechart.samples.files import packaged, write_checksums, write_table
 from eyechart.toybox.art.styles import TRAINING
 from eyechart.toybox.formats import bird_files
 from eyechart.toybox.formats.bird_files import Observation
@@ -21,7 +20,7 @@ def write(target: Path, seed: int) -> None:
     observations = bird_files.write_bird_table(folder, seed, NAME, TRAINING, NUMBER)
     write_table(folder / "manifest.csv", MANIFEST, manifest(folder, iter(_pictures(observations))))
     for style in TRAINING:
-        for text in (art_root() / style).glob("LICENSE-*.txt"):
+        for text in (packaged("toybox") / style).glob("LICENSE-*.txt"):
             shutil.copyfile(text, folder / f"LICENSE-{style}.txt")
     write_checksums(folder, SEALED)
 

@@ -6,9 +6,8 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
-from eyechart.samples.files import write_checksums, write_table
+from eyechart.samples.files import packaged, write_checksums, write_table
 from eyechart.toybox.art.scenes import Scene
-from eyechart.toybox.art.shapes import packaged_root as art_root
 from eyechart.toybox.art.styles import STYLES
 from eyechart.toybox.formats import annotated, cityscapes_files, coco_files, nuscenes_files
 
@@ -59,5 +58,5 @@ def manifest(folder: Path, pictures: Iterator[tuple[str, str]]) -> Iterator[dict
 def _write_licences(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for style in CHOSEN:
-        for text in (art_root() / style).glob("LICENSE-*.txt"):
+        for text in (packaged("toybox") / style).glob("LICENSE-*.txt"):
             shutil.copyfile(text, folder / f"LICENSE-{style}.txt")

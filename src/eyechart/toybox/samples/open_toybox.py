@@ -13,11 +13,11 @@ from eyechart.data.dataset.dataset import Dataset, Row, build_label_set, build_o
 from eyechart.data.index.file_index import whole_file_source
 from eyechart.data.splits.registry import PackagedSample
 from eyechart.errors import DataError
-from eyechart.samples.files import checksums, read_packaged, read_table, write_checksums, write_table
+from eyechart.samples.files import checksums, packaged, read_packaged, read_table, write_checksums, write_table
 from eyechart.toybox.art.draw import Draw
 from eyechart.toybox.art.scenes import Scene, everyday_scene, render, single_scene
-from eyechart.toybox.art.shapes import atlas, packaged_root, styles
-from eyechart.toybox.art.styles import HELD_OUT, TRAINING
+from eyechart.toybox.art.shapes import atlas, styles
+from eyechart.toybox.art.styles import HELD_OUT, STYLES, TRAINING
 from eyechart.toybox.art.toy_classes import equivalences, names
 from eyechart.toybox.formats.shards import SCENE, SIDE, encode_image
 
@@ -38,10 +38,10 @@ Line = tuple[Row, Path, tuple[int, ...]]
 
 def open_toybox(split: str, root: Path | None = None) -> Dataset:
     """Open a packaged split, every picture checked; `root` is another copy of it."""
-    if split not in splits(root):
+    root = root or packaged("toybox")
+    lines = [line for style in STYLES for line in _style(root / style, split)]
+    if not lines:
         raise DataError(f"The packaged toy world has no split '{split}'; it has {', '.join(splits(root))}.")
-    root = root or packaged_root()
-    lines = [line for style in styles(root) for line in _style(root / style, split)]
     index = tuple(row for row, _, _ in lines)
     source = f"packaged sample toybox/{split}"
     truths = (
@@ -62,7 +62,9 @@ def open_toybox(split: str, root: Path | None = None) -> Dataset:
 
 
 def _style(folder: Path, split: str) -> list[Line]:
-    """Read a style's pictures of the split, which must be those that were packaged."""
+    """Read a style's pictures of the split, which must be those that were packaged; none if its folder is left out."""
+    if not folder.is_dir():
+        return []
     return [_picture(folder, line) for line in read_table(folder, "pictures.csv") if line["split"] == split]
 
 
@@ -90,7 +92,7 @@ def write(target: Path, seed: int) -> None:
     """Write the pictures of every style; art and names are copied where the target has none."""
     for folder in ("emojibase", *styles()):
         if not (target / folder).is_dir():
-            shutil.copytree(packaged_root() / folder, target / folder, ignore=shutil.ignore_patterns("pictures"))
+            shutil.copytree(packaged("toybox") / folder, target / folder, ignore=shutil.ignore_patterns("pictures"))
     for style in styles():
         _write_style(target / style, style, seed)
 
