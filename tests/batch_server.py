@@ -29,7 +29,8 @@ class Batch:
 
 class BatchServer(BASE["Faulty"]):
     """The server. A batch ends when its state was read `reads` times and `open` is set. `results` has, by the text of a
-    request, a status and a body instead of a good answer, or None for no response."""
+    request, a status and a body instead of a good answer, or None for no response. `refusals` are the replies to the
+    first requests for a batch."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -40,6 +41,7 @@ class BatchServer(BASE["Faulty"]):
         self.files: dict[str, bytes] = {}
         self.batches: dict[str, Batch] = {}
         self.results: dict[str, tuple[int, Any] | None] = {}
+        self.refusals: list[Any] = []
 
     def add(self, path: str, requests: dict[str, dict[str, Any]]) -> Batch:
         """Take a batch."""
@@ -78,6 +80,10 @@ class Handler(BASE["Handler"]):
         data = self.rfile.read(int(self.headers["content-length"]))
         if self.path == "/v1/files":
             self.tell({"id": self.keep(data), "object": "file", "bytes": 1, "created_at": 1, "filename": "x"})
+            return
+        if self.server.refusals:
+            reply = self.server.refusals.pop(0)
+            self.give(reply, reply.body)
             return
         asked = json.loads(data)
         if self.path == "/v1/messages/batches":

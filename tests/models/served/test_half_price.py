@@ -98,6 +98,24 @@ def test_faults_within_a_batch_are_those_of_their_requests(make: Make, server: A
     ]
 
 
+def test_a_batch_that_is_not_taken_at_once_is_sent_again(make: Make, server: Any) -> None:
+    server.refusals = [server.refusal(503, "overloaded"), server.reply(b"{")]
+    assert [answer.text for answer in generate_all(make(), ask("a", "b"), 20)] == ["a", "b"]
+    assert len(server.batches) == 1
+
+
+def test_a_batch_that_is_not_taken_ends_the_run_without_a_last_wait(make: Make, server: Any) -> None:
+    server.refusals = [server.refusal(503, "overloaded")] * 2 + [server.refusal(503, "overloaded", retry_after="500")]
+    with pytest.raises(ModelError, match=r"did not take or give a batch: HTTP 503: overloaded, 3 times\. Run the same"):
+        generate_all(make(), ask("a"), 20)
+
+
+def test_a_batch_is_not_waited_for_longer_than_a_request(make: Make, server: Any) -> None:
+    server.refusals = [server.refusal(429, "come back tomorrow", retry_after="86400")]
+    with pytest.raises(ModelError, match=r"did not take or give a batch: HTTP 429: come back tomorrow, 1 times\."):
+        generate_all(make(), ask("a"), 20)
+
+
 def test_a_run_that_ended_early_finds_its_batch_again(make: Make, server: Any, notes: Path) -> None:
     server.reads, answers = 1, make().generate(ask(*"abcdef"), 20)
     first = [next(answers), next(answers)]

@@ -394,6 +394,19 @@ def test_a_server_that_restarts_is_asked_again(asking: Asking, free_port: int) -
         restart.join()
 
 
+def test_a_server_that_goes_and_stays_away_ends_the_run(asking: Asking, free_port: int) -> None:
+    with SERVER["serving"](free_port) as server:
+        server.always = server.reply(server.good("here"), headers={"connection": "close"})
+        model = asking(base_url=f"http://127.0.0.1:{free_port}/v1", retries=1, backoff=0.01, concurrency=1)
+        assert generate_all(model, ask("a"), 8)[0].text == "here"
+    taken = []
+    requests = (taken.append(index) or Request((str(index),)) for index in range(100))
+    sentence = r"of the last 5 requests, nor a short request; the last: the server accepts no connection .*, 2 times\."
+    with pytest.raises(ModelError, match=sentence):
+        list(model.generate(requests, 8))
+    assert len(taken) <= 10
+
+
 def serve_until(port: int, stop: Event) -> None:
     with SERVER["serving"](port):
         stop.wait()

@@ -4,6 +4,7 @@ After a `TransientError` the request is sent again. A `RejectedError` is the out
 the run, and an `EndpointError` also every later run of the process.
 """
 
+import random
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -19,6 +20,7 @@ from eyechart.models.types import Answer
 TRANSIENT_STATUSES = frozenset({408, 409, 425})  # and whatever is wrong with the server itself, from 500
 OVERLOADED_STATUSES = frozenset({429, 503, 529})
 MAX_WAIT = 600.0  # seconds that a server may ask to wait
+MAX_BACKOFF = 60.0  # seconds between two attempts, unless the server asks for more; times `backoff`
 MAX_MESSAGE_LENGTH = 300  # letters of what a server said
 TOO_LONG = re.compile(
     r"context.?length|context.?window|maximum model length|prompt (is|was) too long|input is too long"
@@ -42,6 +44,22 @@ class TransientError(Exception):
     def __init__(self, reason: str, wait: float | None = None) -> None:
         super().__init__(reason)
         self.wait = wait
+
+    def pause(self, attempts: int, retries: int, backoff: float) -> float | None:
+        """Return the seconds before the next attempt, None if there is none.
+
+        They are what the server asks for, or exponential backoff, both with jitter.
+
+        Args:
+            attempts: how many attempts failed.
+            retries: how many further ones there may be after the first.
+            backoff: seconds before the second attempt, doubled with each.
+        """
+        asked = self.wait or 0.0
+        if attempts > retries or asked > MAX_WAIT:
+            return None
+        seconds = backoff * min(MAX_BACKOFF, 2.0 ** (attempts - 1))
+        return max(asked, seconds / 2) + random.uniform(0, seconds / 2)
 
 
 class OverloadedError(TransientError):

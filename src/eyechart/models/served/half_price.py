@@ -143,16 +143,19 @@ class BatchRunner:
 
     def _call(self, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Call the server until it answers, as often as `retries` says."""
-        for attempt in range(self.line.options.retries + 1):
+        options, attempts = self.line.options, 0
+        while True:
             try:
                 return self.line.submit(self.line.call(start())).result()
             except faults.TransientError as fault:
-                reason = fault
-                time.sleep(max(fault.wait or 0, self.line.options.backoff * min(60, 2.0**attempt)))
-        raise ModelError(
-            f"The server at {self.line.options.base_url} did not take or give a batch: {reason}. Run the same command "
-            "again: batches that it has are found again."
-        )
+                attempts += 1
+                seconds = fault.pause(attempts, options.retries, options.backoff)
+                if seconds is None:
+                    raise ModelError(
+                        f"The server at {options.base_url} did not take or give a batch: {fault}, {attempts} times. "
+                        "Run the same command again: batches that it has are found again."
+                    ) from None
+            time.sleep(seconds)
 
     def _read_notes(self) -> list[_BatchNote]:
         """Return the batches that this server has from earlier runs."""

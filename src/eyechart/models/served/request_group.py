@@ -1,7 +1,6 @@
 """A group of requests: which are retried, which fail, and when the whole group ends."""
 
 import asyncio
-import random
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from time import monotonic
@@ -17,7 +16,6 @@ from eyechart.models.served.limiter import RequestLimiter
 from eyechart.models.served.remedies import add_remedy
 from eyechart.models.types import Answer
 
-MAX_BACKOFF = 60.0  # seconds between two attempts, unless the server asks for more
 CONNECT_ATTEMPTS = 2  # to a server that has accepted no connection so far
 CONNECT_SECONDS = 2.0  # after which there is no further one of these
 
@@ -90,9 +88,11 @@ class RequestGroup:
             except faults.TransientError as fault:
                 attempt += 1
                 self._check_reached(fault, attempt, monotonic() - start)
-                if attempt > self.line.options.retries or (fault.wait or 0) > faults.MAX_WAIT:
+                seconds = fault.pause(attempt, self.line.options.retries, self.line.options.backoff)
+                if seconds is None:
                     return await self._give_up(add_remedy(f"{fault}, {attempt} times"), count=True)
-                await self._pause(self.line.options.backoff * min(MAX_BACKOFF, 2.0 ** (attempt - 1)), fault.wait or 0)
+                with suppress(TimeoutError):  # the end of the group ends the wait
+                    await asyncio.wait_for(self._end.wait(), seconds)
 
     async def _send(self, body: Mapping[str, Any]) -> Completion:
         """Send one request once, and adapt the number of concurrent requests to what comes back."""
@@ -114,12 +114,6 @@ class RequestGroup:
                 f"There is no server at {self.line.options.base_url}: {fault}, {attempts} times. Start the server, or "
                 "correct base_url, and run the same command again."
             )
-
-    async def _pause(self, backoff: float, wait: float) -> None:
-        """Wait as the server asked, or with exponential backoff and jitter; not after the end of the group."""
-        seconds = max(wait, backoff / 2) + random.uniform(0, backoff / 2)
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._end.wait(), seconds)
 
     def settle(self, completion: Completion, *, is_probe: bool = False) -> Answer:
         """Charge a completion and return its answer; raise ModelError for the answer of another model."""
