@@ -129,6 +129,29 @@ def test_without_reductions_the_epochs_of_a_sample_are_averaged(tmp_path: Path) 
     assert case.notes == ()
 
 
+@pytest.mark.parametrize("parts", [False, True])
+def test_a_log_of_an_older_version_has_its_responses_in_the_choices(tmp_path: Path, parts: bool) -> None:
+    def age(log: dict[str, Any]) -> None:
+        for sample in log["samples"]:
+            sample["output"].pop("completion", None)
+            for choice in sample["output"].get("choices", ()) if parts else ():
+                text = choice["message"]["content"]
+                choice["message"]["content"] = [{"type": "reasoning", "reasoning": "r"}, {"type": "text", "text": text}]
+
+    new = read_inspect_log(FILES / "epochs.json").answers
+    old = read_inspect_log(changed(FILES / "epochs.json", tmp_path, age)).answers
+    assert {answer.response for answer in new} > {"ANSWER: A", "ANSWER: B"}
+    assert old == new
+
+
+def test_a_target_may_be_a_number_or_a_list(tmp_path: Path) -> None:
+    def retarget(log: dict[str, Any]) -> None:
+        log["samples"][0]["target"], log["samples"][1]["target"] = 7, ["a", "b"]
+
+    answers = read_inspect_log(changed(FILES / "epochs.json", tmp_path, retarget)).answers
+    assert {"7", "a; b"} < {answer.target for answer in answers}
+
+
 def test_a_value_that_is_not_a_number_does_not_count(tmp_path: Path) -> None:
     def spoil(log: dict[str, Any]) -> None:
         samples = log["reductions"][2]["samples"]

@@ -1,6 +1,7 @@
 """The format of logs of inspect_ai, version 2: `.eval` archives and `.json` files.
 
-Structures have the fields that are imported; others are skipped when a log is read.
+Structures have the fields that are imported; others are skipped when a log is read. So a log with messages or events
+that only another version of inspect_ai knows is read, which `inspect_ai.log.read_eval_log` refuses.
 """
 
 import zlib
@@ -32,10 +33,33 @@ class Score(msgspec.Struct, kw_only=True):
     sample_id: str | int | None = None
 
 
+class _Reply(msgspec.Struct, kw_only=True):
+    """A message of the model: a text, or a list of parts."""
+
+    content: str | list[dict[str, Any]] = ""
+
+
+class _Choice(msgspec.Struct, kw_only=True):
+    """One of the responses that the model gave at once."""
+
+    message: _Reply = msgspec.field(default_factory=_Reply)
+
+
 class _Output(msgspec.Struct, kw_only=True):
-    """The response of the model."""
+    """The responses of the model; versions of inspect_ai until the middle of 2025 wrote no `completion`."""
 
     completion: str = ""
+    choices: list[_Choice] = []
+
+    @property
+    def text(self) -> str:
+        """The response that is scored: the completion, else the text of the first choice, joined as inspect_ai does."""
+        if self.completion or not self.choices:
+            return self.completion
+        content = self.choices[0].message.content
+        if isinstance(content, str):
+            return content
+        return "\n".join(str(part.get("text", "")) for part in content if part.get("type") == "text")
 
 
 class _Message(msgspec.Struct, kw_only=True):

@@ -88,9 +88,9 @@ def read_answer(sample: Sample) -> ImportedAnswer:
         key=str(sample.id),
         content=hash_content([_without_ids(sample.input), sample.choices]),
         epoch=sample.epoch - 1,
-        target=sample.target if isinstance(sample.target, str) else "; ".join(map(as_text, sample.target or ())),
-        prediction=answers[0] if answers else sample.output.completion,
-        response=sample.output.completion,
+        target="; ".join(map(as_text, sample.target)) if isinstance(sample.target, list) else as_text(sample.target),
+        prediction=answers[0] if answers else sample.output.text,
+        response=sample.output.text,
         error=sample.error.message or "error" if sample.error else "",
         cluster=" ".join(images(sample.input)),
         kept={f"metadata.{name}": as_text(value) for name, value in sample.metadata.items()}
