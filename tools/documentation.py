@@ -197,7 +197,13 @@ def example_of(protocol: str) -> Iterator[str]:
 def find_record(key: str) -> Mapping[str, Any]:
     """Return the record of a case and protocol of the main job, else of the first session or test that has it."""
     runs = [_read_records(MAIN), *_read_records(SESSIONS).values(), *_read_records(TESTS).values()]
-    return next(records[key] for records in runs if key in records)
+    record: Mapping[str, Any] | None = next((records[key] for records in runs if key in records), None)
+    if record is None:
+        raise ValueError(
+            f"No golden file has the case {key}, the example of its protocol: write them with `python tools/golden.py "
+            "write -k PROTOCOL`, or correct `example`."
+        )
+    return record
 
 
 @cache

@@ -36,8 +36,15 @@ def test_ranked_answers_have_a_number_of_their_five_best(context: Any) -> None:
     predictions = collect(context, {0: (0, 1), 1: (0, 2, 3, 4, 1), 2: (-1, 2), 3: (4, 0, 1, 2, -1, 3)})
     assert values(predictions) == {"acc1": 0.25, "acc5": 0.75}  # a name that is no class keeps its rank
     assert [*predictions.rank_notes()] == [
-        "3 of 4 answers have fewer than five ranks: acc5 counts those that are there."
+        "2 of 4 answers have fewer than five ranks: acc5 counts those that are there."
     ]
+
+
+def test_names_that_are_no_class_are_ranks(context: Any) -> None:
+    predictions = collect(context, {row: (-1, -1, row, -1, -1) for row in range(4)})
+    assert values(predictions) == {"acc1": 0.0, "acc5": 1.0}
+    assert not [*predictions.rank_notes()]
+    assert predictions.top[0].tolist() == [-1, -1, 0, -1, -1]
 
 
 def test_an_image_without_an_answer_has_no_rank(context: Any) -> None:

@@ -267,15 +267,16 @@ class ClassPredictions(Classification):
         if self.texts is not None and self.best is None:
             ranked = self.texts.classes[:, None] if self.texts.ranked is None else self.texts.ranked[:, :TOP]
             top = BestClasses.fill(len(self.keys)).classes
-            top[:, : ranked.shape[1]] = np.where(self.answered[:, None], ranked, -1)
+            top[:, : ranked.shape[1]] = np.where(self.answered[:, None], np.maximum(ranked, -1), -1)
             return top
         read = self.answered & ~self.mask(self.unparsed)
         return np.where(read[:, None], self.best_classes.classes, -1)
 
     @cached_property
     def ranks(self) -> Ints:
-        """The number of ranked classes of each image (n,), at most five."""
-        return np.asarray((self.top >= 0).sum(axis=1))
+        """The number of classes, or of names in text, that each answer ranks (n,), at most five."""
+        names = self.texts.ranks if self.texts is not None and self.best is None else None
+        return np.asarray((self.top >= 0).sum(axis=1) if names is None else names * self.answered)
 
     @cached_property
     def has_top5(self) -> bool:

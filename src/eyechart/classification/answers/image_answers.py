@@ -17,6 +17,7 @@ from eyechart.models.types import Usage
 from eyechart.statistics.accuracy import top_k
 
 TOP = 5
+UNRANKED = -2  # behind the last name of an answer that ranks several
 ROWS = 2048  # whose scores are copied at a time
 IMAGES = 4096  # whose cells are made at once: a text takes ten times the memory of the number that it shows
 SINGLE: np.dtype[np.floating] = np.dtype(np.float32)
@@ -32,7 +33,8 @@ class TextPredictions:
     none. `out_of_prompt` has the kind of each answer that is not in the list, "" for others; it is None if the prompt
     has no list. `is_mapped`: these answers were mapped to classes later. `requests` and `positions` (n,) are the
     request of each image and its position there, -1 if it is in none. `details` are further columns.
-    `ranked` (n, ranks) are the classes of answers that rank several names, -1 for a name that is no class.
+    `ranked` (n, ranks) are the classes of answers that rank several names, -1 for a name that is no class, UNRANKED
+    behind the last name.
     `log_probabilities` (n,) are those of whole responses, NaN for an error, None if there are none; `cost` is USD.
     """
 
@@ -48,6 +50,11 @@ class TextPredictions:
     log_probabilities: Float64s | None = None
     cost: float | None = None
     ranked: Ints | None = None
+
+    @property
+    def ranks(self) -> Ints | None:
+        """The number of names that each answer ranks (n,), at most five; None for answers of one name."""
+        return None if self.ranked is None else np.minimum((self.ranked > UNRANKED).sum(axis=1), TOP)
 
     @property
     def n_requests(self) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.classification.answers.class_predictions import ClassPredictions, Targets
-from eyechart.classification.answers.image_answers import TextPredictions
+from eyechart.classification.answers.image_answers import UNRANKED, TextPredictions
 from eyechart.errors import ModelError, SpecError
 from eyechart.inference.requests.text_requests import TextRequest
 from eyechart.inference.store.responses import Response
@@ -29,7 +29,7 @@ _AnswerKind = Literal["name", "id"]
 _Order = Literal["random", "same_class"]
 _PromptOrder = Literal["image-first", "text-first"]
 MOST_IMAGES = 50  # the largest number that the prompts mention
-_TOKENS_AN_IMAGE, _TOKENS_AROUND = 48, 16  # the longest of ImageNet's names takes about 30 tokens
+_TOKENS_A_NAME, _TOKENS_AROUND = 48, 16  # the longest of ImageNet's names takes about 30 tokens
 _BRACES = frozenset("{｛")  # signs of JSON that could not be parsed
 
 
@@ -200,10 +200,10 @@ def uses_schema(context: Context) -> bool:
     return enforced
 
 
-def build_requests(context: Context, prompt: Prompt, text: str, epoch: int = 0) -> list[TextRequest]:
+def build_requests(context: Context, prompt: Prompt, text: str, epoch: int = 0, *, names: int = 1) -> list[TextRequest]:
     """Return the requests for all images of a split, by the options of requests that the protocol has.
 
-    Raises SpecError for options that cannot be combined.
+    An answer has room for so many `names` of each image. Raises SpecError for options that cannot be combined.
     """
     options, dataset = context.options, context.dataset
     by_schema = uses_schema(context)
@@ -222,7 +222,7 @@ def build_requests(context: Context, prompt: Prompt, text: str, epoch: int = 0) 
     return [
         TextRequest(
             request_parts(text, rows, options.get("prompt_order", "image-first")),
-            context.token_limit(_TOKENS_AROUND + _TOKENS_AN_IMAGE * len(rows)),
+            context.token_limit(_TOKENS_AROUND + _TOKENS_A_NAME * names * len(rows)),
             schemas[len(rows)],
             epoch,
         )
@@ -340,7 +340,7 @@ class AnswerCollector:
 
     def _ranked_classes(self) -> NDArray[np.int64]:
         """Return the ranked classes (n, ranks) of all images."""
-        ranked = np.full((self.size, max(map(len, self.ranked.values()))), -1, np.int64)
+        ranked = np.full((self.size, max(map(len, self.ranked.values()))), UNRANKED, np.int64)
         for row, classes in self.ranked.items():
             ranked[row, : len(classes)] = classes
         return ranked
