@@ -17,23 +17,30 @@ CHOICE, CHOICES, YES_NO, NUMBER, EXACT, VQA, LIST, TEXT = KINDS = (
     "list",
     "text",
 )
-KIND_WORDS: Mapping[str, str] = {
-    **{kind: kind for kind in KINDS},
+_KIND_WORDS: Mapping[str, str] = {
     "": "",
-    "multiple-choice": CHOICE,
     "multiple choice": CHOICE,
-    "multi_choice": CHOICE,
-    "yes/no": YES_NO,
-    "yes-no": YES_NO,
+    "multi choice": CHOICE,
     "integer": NUMBER,
     "float": NUMBER,
     "open": EXACT,
-    "free_form": EXACT,
-}  # what a column may call a kind, in lower case
+    "free form": EXACT,
+}  # other words for kinds, with spaces between their parts
 _NUMBER = re.compile(r"[+-]?(?:(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?")
 _LETTER = re.compile(r"[A-Z]")
 ANNOTATORS = 10  # answers of people to each question of VQA
 AUTO = "auto"
+
+
+def find_kind(word: str) -> str | None:
+    """Return the kind that a cell of a column names, "" for an empty cell, None for an unknown word.
+
+    >>> find_kind("Yes/No"), find_kind("multiple-choice"), find_kind("free_form"), find_kind("colour")
+    ('yes_no', 'choice', 'exact', None)
+    """
+    spaced = re.sub(r"[\s_/-]+", " ", word.casefold()).strip()
+    kind = spaced.replace(" ", "_")
+    return kind if kind in KINDS else _KIND_WORDS.get(spaced)
 
 
 def resolve_kinds(questions: Sequence[Question], chosen: str) -> tuple[str, ...]:

@@ -118,9 +118,9 @@ def _letters(table: RawTable) -> tuple[str, ...]:
 
 
 def _are_kinds(cells: Sequence[Any]) -> bool:
-    from eyechart.questions.answers.kinds import KIND_WORDS
+    from eyechart.questions.answers.kinds import find_kind
 
-    return all(cell_text(cell).casefold() in KIND_WORDS for cell in cells)
+    return all(find_kind(cell_text(cell)) is not None for cell in cells)
 
 
 def _unfit(cells: Sequence[Any]) -> str:

@@ -206,12 +206,13 @@ class _RowReader:
 
     def read_kind(self, row: int, where: str) -> str:
         """Return the kind of answer that a column names, "" for none. Raises DataError for an unknown one."""
-        from eyechart.questions.answers.kinds import KIND_WORDS, KINDS
+        from eyechart.questions.answers.kinds import KINDS, find_kind
 
-        word = cell_text(self.cell(KIND, row)).casefold()
-        if word and word not in KIND_WORDS:
+        word = cell_text(self.cell(KIND, row))
+        kind = find_kind(word)
+        if kind is None:
             raise DataError(f"{where} has the kind '{word}'. Expected one of {', '.join(KINDS)}.")
-        return KIND_WORDS[word] if word else ""
+        return kind
 
 
 def _parse_answers(cell: Any) -> tuple[str, ...]:
