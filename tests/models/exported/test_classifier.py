@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,31 +18,13 @@ from eyechart.models.exported.classifier import OnnxClassifier
 from eyechart.models.exported.graph import instructions
 from eyechart.models.runtime.torch_runtime import out_of_memory
 from eyechart.models.spec import parse_spec
-from eyechart.models.types import Floats
 from eyechart.models.weights.digests import set_digest_folder
+from tests.models.exported.plain_images import COLOURS, HALF, answers, expected
 from tests.onnx_graphs import WEIGHTS, save_graph, save_huge_graph
-
-HALF = {"input_size": [3, 8, 8], "mean": [0.5] * 3, "std": [0.5] * 3, "interpolation": "bicubic", "crop_pct": 1.0}
-COLOURS = ((255, 0, 0), (0, 255, 0), (0, 0, 255), (51, 102, 153))
-
-
-@pytest.fixture
-def steps(tmp_path: Path) -> Path:
-    path = tmp_path / "steps.json"
-    path.write_text(json.dumps(HALF))
-    return path
 
 
 def model(path: Path, *parts: str) -> OnnxClassifier:
     return OnnxClassifier(parse_spec(f"onnx[{','.join([str(path), *parts])}]"))
-
-
-def answers(made: OnnxClassifier, colours: Sequence[tuple[int, int, int]] = COLOURS) -> Floats:
-    return made.classify([made.prepare(Image.new("RGB", (16, 12), colour)) for colour in colours])
-
-
-def expected(colours: Sequence[tuple[int, int, int]] = COLOURS) -> Floats:
-    return np.asarray(((np.array(colours) / 255 - 0.5) / 0.5) @ WEIGHTS, np.float32)
 
 
 @pytest.mark.parametrize("shape", [("n", 3, 8, 8), ("n", 8, 8, 3), ("n", 3, "h", "w")])

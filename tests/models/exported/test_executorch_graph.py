@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from PIL import Image
 from torch import Tensor, nn
 from torch.export import Dim, export
 
@@ -21,12 +20,10 @@ from eyechart.models.exported.classifier import ExecuTorchClassifier
 from eyechart.models.exported.graph import instructions
 from eyechart.models.spec import ModelSpec, parse_spec
 from eyechart.models.timm.classifier import TimmClassifier
-from eyechart.models.types import Floats
+from tests.models.exported.plain_images import COLOURS, HALF, answers, expected
 from tests.onnx_graphs import WEIGHTS
 
 pytestmark = pytest.mark.deep  # ExecuTorch is a package of the deep tests
-HALF = {"input_size": [3, 8, 8], "mean": [0.5] * 3, "std": [0.5] * 3, "interpolation": "bicubic", "crop_pct": 1.0}
-COLOURS = ((255, 0, 0), (0, 255, 0), (0, 0, 255), (51, 102, 153))
 
 
 class Means(nn.Module):
@@ -81,13 +78,6 @@ def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
 
 
-@pytest.fixture
-def steps(tmp_path: Path) -> Path:
-    path = tmp_path / "steps.json"
-    path.write_text(json.dumps(HALF), encoding="utf-8")
-    return path
-
-
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Images of a batch of one."""
@@ -96,14 +86,6 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def model(path: Path, *parts: str) -> ExecuTorchClassifier:
     return ExecuTorchClassifier(parse_spec(f"executorch[{','.join([str(path), *parts])}]"))
-
-
-def answers(made: ExecuTorchClassifier, colours: Sequence[tuple[int, int, int]] = COLOURS) -> Floats:
-    return made.classify([made.prepare(Image.new("RGB", (16, 12), colour)) for colour in colours])
-
-
-def expected(colours: Sequence[tuple[int, int, int]] = COLOURS) -> Floats:
-    return np.asarray(((np.array(colours) / 255 - 0.5) / 0.5) @ WEIGHTS, np.float32)
 
 
 def test_the_batch_is_the_files(small: Path, steps: Path) -> None:

@@ -16,40 +16,23 @@ from eyechart.models.exported.classifier import LiteRtClassifier
 from eyechart.models.exported.graph import instructions
 from eyechart.models.runtime.torch_runtime import out_of_memory
 from eyechart.models.spec import ModelSpec, parse_spec
-from eyechart.models.types import Floats
+from tests.models.exported.plain_images import COLOURS, HALF, answers, expected, normalised
 from tests.onnx_graphs import WEIGHTS
 from tests.tflite_graphs import Writer, save_huge_tflite, save_lite0, save_tflite
 
 pytestmark = pytest.mark.deep  # LiteRT is a package of the deep tests
-HALF = {"input_size": [3, 8, 8], "mean": [0.5] * 3, "std": [0.5] * 3, "interpolation": "bicubic", "crop_pct": 1.0}
-COLOURS = ((255, 0, 0), (0, 255, 0), (0, 0, 255), (51, 102, 153))
-
-
-@pytest.fixture
-def steps(tmp_path: Path) -> Path:
-    path = tmp_path / "steps.json"
-    path.write_text(json.dumps(HALF), encoding="utf-8")
-    return path
 
 
 def model(path: Path, *parts: str) -> LiteRtClassifier:
     return LiteRtClassifier(parse_spec(f"litert[{','.join([str(path), *parts])}]"))
 
 
-def answers(made: LiteRtClassifier, colours: Sequence[tuple[int, int, int]] = COLOURS) -> Floats:
-    return made.classify([made.prepare(Image.new("RGB", (16, 12), colour)) for colour in colours])
-
-
-def normalised(colours: Sequence[tuple[int, int, int]] = COLOURS) -> Floats:
-    return np.asarray((np.array(colours) / 255 - 0.5) / 0.5, np.float32)
-
-
 @pytest.mark.parametrize("shape", [(None, 8, 8, 3), (None, 3, 8, 8), (None, None, None, 3), (1, 8, 8, 3), (3, 8, 8, 3)])
 def test_layouts_and_batches_that_are_free_or_fixed(tmp_path: Path, steps: Path, shape: Any) -> None:
     made = model(save_tflite(tmp_path / "m.tflite", shape), f"preprocessing={steps}")
     assert made.batch_size == (shape[0] or 16)
-    np.testing.assert_allclose(answers(made), normalised() @ WEIGHTS, atol=1e-5)
-    np.testing.assert_allclose(answers(made, COLOURS[:1]), normalised(COLOURS[:1]) @ WEIGHTS, atol=1e-5)
+    np.testing.assert_allclose(answers(made), expected(), atol=1e-5)
+    np.testing.assert_allclose(answers(made, COLOURS[:1]), expected(COLOURS[:1]), atol=1e-5)
 
 
 def test_another_batch_size_than_the_files_is_refused(tmp_path: Path, steps: Path) -> None:
@@ -65,9 +48,9 @@ def test_floats_are_quantised_by_the_scale_of_the_input(
     path = save_tflite(tmp_path / "m.tflite", kind=kind, scale=scale, zero=zero)
     limits = np.iinfo(kind)
     whole = np.clip(np.rint(normalised() / np.float32(scale)) + zero, limits.min, limits.max)
-    expected = ((whole - zero) * scale) @ WEIGHTS
-    np.testing.assert_allclose(answers(model(path, f"preprocessing={steps}")), expected, rtol=1e-5)
-    assert abs(expected - normalised() @ WEIGHTS).max() > 1e-3
+    rounded = ((whole - zero) * scale) @ WEIGHTS
+    np.testing.assert_allclose(answers(model(path, f"preprocessing={steps}")), rounded, rtol=1e-5)
+    assert abs(rounded - expected()).max() > 1e-3
 
 
 def test_bytes_without_a_scale_are_those_of_the_image(tmp_path: Path, steps: Path) -> None:
@@ -98,8 +81,8 @@ def save_whole(path: Path, *, last: str = "", scale: float = 0.25) -> Path:
 
 def test_a_quantised_output_is_dequantised(tmp_path: Path, steps: Path) -> None:
     made = model(save_whole(tmp_path / "m.tflite"), f"preprocessing={steps}")
-    expected = np.clip(np.rint(normalised() @ WEIGHTS / 0.25) + 3, -128, 127) - 3
-    np.testing.assert_allclose(answers(made), expected * 0.25, atol=0.2500001)  # one step, of the means' own rounding
+    whole = np.clip(np.rint(expected() / 0.25) + 3, -128, 127) - 3
+    np.testing.assert_allclose(answers(made), whole * 0.25, atol=0.2500001)  # one step, of the means' own rounding
     assert set(np.unique(answers(made) / 0.25 % 1)) == {0}
     assert (made.identity.dtype, made.identity.processor["instructions"]) == ("int8", instructions())
 
@@ -124,14 +107,14 @@ def test_a_float_graph_says_so_and_all_is_in_the_key(tmp_path: Path, steps: Path
 @pytest.mark.parametrize("last", [["SOFTMAX"], ["SOFTMAX", "RESHAPE"]])
 def test_probabilities_become_their_logarithms(tmp_path: Path, steps: Path, last: list[str]) -> None:
     made = model(save_tflite(tmp_path / "m.tflite", (1, 8, 8, 3), last=last), f"preprocessing={steps}")
-    logs, logits = answers(made), normalised() @ WEIGHTS
+    logs, logits = answers(made), expected()
     np.testing.assert_allclose(np.exp(logs).sum(axis=1), 1, atol=1e-5)
     np.testing.assert_allclose(logs - logs[:, :1], logits - logits[:, :1], atol=1e-3)
 
 
 def test_scores_are_found_by_name_among_several_outputs(tmp_path: Path, steps: Path) -> None:
     made = model(save_tflite(tmp_path / "m.tflite", beside=True), f"preprocessing={steps}")
-    np.testing.assert_allclose(answers(made), normalised() @ WEIGHTS, atol=1e-5)
+    np.testing.assert_allclose(answers(made), expected(), atol=1e-5)
     softened = save_tflite(tmp_path / "m.tflite", beside=True, last=["SOFTMAX"])
     with pytest.raises(ModelError, match=r"has the outputs means \(free, 3\), scores1 \(free, 4\)\. Expected one"):
         answers(model(softened, f"preprocessing={steps}"))
@@ -145,7 +128,7 @@ def test_the_signature_names_the_outputs(tmp_path: Path, steps: Path) -> None:
     graph.operator("FULLY_CONNECTED", [means, kernel, -1], scores)
     named = {"features": means, "scores": scores}
     made = model(graph.save(tmp_path / "m.tflite", [image], [means, scores], signature=named), f"preprocessing={steps}")
-    np.testing.assert_allclose(answers(made), normalised() @ WEIGHTS, atol=1e-5)
+    np.testing.assert_allclose(answers(made), expected(), atol=1e-5)
 
 
 @pytest.fixture(scope="module")
@@ -237,7 +220,7 @@ def test_litert_metadata_say_the_normalisation_and_the_classes(tmp_path: Path) -
     assert made.head.names == ("blue", "fire truck", "green", "grey")
     assert (made.preprocessing.mean, made.preprocessing.std) == ((0.5,) * 3, (0.5,) * 3)
     assert (made.preprocessing.resize, made.preprocessing.crop) == ((8, 8), None)
-    np.testing.assert_allclose(answers(made), normalised() @ WEIGHTS, atol=1e-5)
+    np.testing.assert_allclose(answers(made), expected(), atol=1e-5)
 
 
 def test_a_normalisation_of_each_channel(tmp_path: Path) -> None:
@@ -365,7 +348,7 @@ def test_an_odd_batch_is_an_error_of_its_requests(tmp_path: Path, steps: Path) -
     made = model(save_tflite(tmp_path / "m.tflite"), f"preprocessing={steps}")
     with pytest.raises(RuntimeError, match="Attempting to resize dimension 1 of tensor 0"):
         made.classify([np.zeros((9, 9, 3), np.uint8)])
-    np.testing.assert_allclose(answers(made), normalised() @ WEIGHTS, atol=1e-5)
+    np.testing.assert_allclose(answers(made), expected(), atol=1e-5)
 
 
 def test_memory_that_runs_out_is_an_error_of_memory(tmp_path: Path) -> None:
@@ -391,11 +374,11 @@ def test_efficientnet_lite0_answers_as_the_original(tmp_path: Path, exact: Any) 
 
     spec = parse_spec("timm[tf_efficientnet_lite0]")
     original, images = TimmClassifier(spec), exact.images[:16]
-    expected = original.classify([original.prepare(image) for image in images])
+    logits = original.classify([original.prepare(image) for image in images])
     path = save_lite0(tmp_path / "lite0.tflite", original.module)
     made = LiteRtClassifier(ModelSpec("litert", (str(path),), {"like": str(spec)}))
     assert made.head == original.head
-    np.testing.assert_allclose(made.classify([made.prepare(image) for image in images]), expected, atol=1e-4)
+    np.testing.assert_allclose(made.classify([made.prepare(image) for image in images]), logits, atol=1e-4)
     done = compress(
         str(spec), "imagenet/sample", {"lite": str(made.spec)}, limit=24, speed=False, store=tmp_path / "store"
     )

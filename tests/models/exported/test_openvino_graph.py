@@ -1,33 +1,22 @@
 """Classifiers that OpenVINO computes: small graphs made here."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 from onnx import helper
-from PIL import Image
 
 from eyechart.errors import ModelError
 from eyechart.models.exported.classifier import OnnxClassifier, OpenVinoClassifier
 from eyechart.models.runtime.batch_backoff import BatchBackoff
 from eyechart.models.runtime.torch_runtime import out_of_memory
 from eyechart.models.spec import parse_spec
-from eyechart.models.types import Floats
+from tests.models.exported.plain_images import COLOURS, HALF, answers
 from tests.onnx_graphs import WEIGHTS, save_graph, save_huge_graph
 
 pytestmark = pytest.mark.deep  # OpenVINO is a package of the deep tests
-HALF = {"input_size": [3, 8, 8], "mean": [0.5] * 3, "std": [0.5] * 3, "interpolation": "bicubic", "crop_pct": 1.0}
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:dce8\nsize 344569044\n"
-COLOURS = ((255, 0, 0), (0, 255, 0), (0, 0, 255), (51, 102, 153))
-
-
-@pytest.fixture
-def steps(tmp_path: Path) -> Path:
-    path = tmp_path / "steps.json"
-    path.write_text(json.dumps(HALF), encoding="utf-8")
-    return path
 
 
 @pytest.fixture
@@ -40,10 +29,6 @@ def converted(tmp_path: Path) -> Path:
 
 def model(path: Path, *parts: str) -> OpenVinoClassifier:
     return OpenVinoClassifier(parse_spec(f"openvino[{','.join([str(path), *parts])}]"))
-
-
-def answers(made: OpenVinoClassifier | OnnxClassifier, colours: Sequence[tuple[int, int, int]] = COLOURS) -> Floats:
-    return made.classify([made.prepare(Image.new("RGB", (16, 12), colour)) for colour in colours])
 
 
 def test_both_engines_and_both_files_agree(converted: Path, steps: Path) -> None:
