@@ -32,7 +32,10 @@ from eyechart.models.types import Identity, Request
 from eyechart.protocol.registry import get_protocol
 from eyechart.results.records import Record, Records, Run, encode
 
-SHARED = ("gate.evidence_makers", "in_memory", "realbirdid.recorded", "realbirdid.worlds", "reports.recorded_runs")
+SHARED = (
+    *("gate.evidence_makers", "in_memory", "interchange.in_process", "pets", "realbirdid.recorded"),
+    *("realbirdid.worlds", "reports.recorded_runs"),
+)
 pytest_plugins = tuple(f"tests.{name}" for name in SHARED)  # fixtures that tests of several packages take
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # workers, and what they start, share the cores
@@ -62,7 +65,7 @@ TOGETHER = {  # how files begin that share what takes long to make
     "the imports of OpenAI's and Anthropic's clients": tuple(
         f"tests/models/served/test_{name}" for name in ("half_price", "image_parts", "openai", "request_group")
     ),
-    "the import of Lightning": ("tests/api/test_lightning", "tests/project/test_doctests"),
+    "the import of Lightning": ("tests/integrations/test_lightning", "tests/project/test_doctests"),
     "the import of vLLM": ("tests/end_to_end/test_vllm",),
     "tiny models of families": ("tests/models/hf/", "tests/models/runtime/test_batch_backoff"),
     "runs of every table": EVERY_TABLE,

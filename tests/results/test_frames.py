@@ -2,12 +2,14 @@
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from eyechart.errors import ReportError
 from eyechart.reports.runs import Runs, load
 from eyechart.results import frames
 from eyechart.statistics.intervals import wilson
@@ -75,3 +77,15 @@ def test_shares_and_changes_are_those_of_plain_loops() -> None:
             assert tuple(changes.loc[(row, kind), ["value", "n"]]) == (pytest.approx(moved.mean()), len(moved))
             interval = change_interval(part["before"].to_numpy(), part["after"].to_numpy())
             assert tuple(changes.loc[(row, kind), ["low", "high"]]) == pytest.approx(tuple(interval))
+
+
+def test_a_column_with_texts_and_numbers_is_a_column_of_texts(tmp_path: Path) -> None:
+    (tmp_path / "a.parquet").write_bytes(frames._encode_frame(pd.DataFrame({"target": [1, "cat", None]}), "parquet"))
+    assert pd.read_parquet(tmp_path / "a.parquet")["target"].tolist()[:2] == ["1", "cat"]
+
+
+def test_without_pyarrow_the_message_has_the_remedy(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frames, "find_spec", lambda name: None)
+    with pytest.raises(ReportError, match=re.escape("pip install 'eyechart[hub]', or write csv")):
+        list(frames.export_frames([*runs.cases], "parquet"))
+    assert [name for name, _ in frames.export_frames([*runs.cases], "csv")] == ["metrics.csv", "samples.csv"]

@@ -1,4 +1,4 @@
-"""Callbacks of training loops: evaluations before, during and after the training, compared with an earlier one."""
+"""Evaluations of a training loop: settings that cannot be meant are refused."""
 
 import pytest
 

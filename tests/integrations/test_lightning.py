@@ -1,6 +1,6 @@
 """Tests of `eyechart.integrations.lightning`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,18 +10,10 @@ from PIL import Image
 pytestmark = pytest.mark.deep
 
 
-@pytest.fixture
-def settings(tmp_path: Path) -> Mapping[str, Any]:
-    return {"out": tmp_path / "runs", "store": tmp_path / "store", "protocol": "supervised", "offline": True}
-
-
-def images(folder: Path) -> list[tuple[Image.Image, int]]:
-    paths = sorted(folder.glob("*/*.png"))
-    return [(Image.open(path).convert("RGB").resize((8, 8)), int(path.parent.name == "red")) for path in paths]
-
-
 @pytest.mark.filterwarnings("default")  # of Lightning itself
-def test_lightning(pets: Path, settings: Mapping[str, Any], tmp_path: Path) -> None:
+def test_lightning(
+    pets: Path, images: Sequence[tuple[Image.Image, int]], settings: Mapping[str, Any], tmp_path: Path
+) -> None:
     import torch
     from lightning.pytorch import LightningModule, Trainer
     from lightning.pytorch.loggers import CSVLogger
@@ -48,7 +40,7 @@ def test_lightning(pets: Path, settings: Mapping[str, Any], tmp_path: Path) -> N
             return torch.optim.SGD(self.parameters(), lr=0.1)
 
     torch.manual_seed(0)
-    loader = DataLoader([(transform(image), label) for image, label in images(pets)], batch_size=6)
+    loader = DataLoader([(transform(image), label) for image, label in images], batch_size=6)
     callback = EvaluationCallback(lambda module: (module.net, transform), pets, every=10, **settings)
     logger = CSVLogger(tmp_path / "logs")
     trainer = Trainer(

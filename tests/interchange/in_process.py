@@ -1,4 +1,4 @@
-"""Imports and exports files in process."""
+"""Imports and exports of files, in process."""
 
 from collections.abc import Callable
 from pathlib import Path

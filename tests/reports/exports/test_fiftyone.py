@@ -6,7 +6,7 @@ from typing import Any
 
 from eyechart.cli import main
 
-FILES = Path(__file__).parent / "files" / "inspect"
+FILES = Path(__file__).parents[2] / "interchange" / "files" / "inspect"
 CONSE = "conse[]"
 
 

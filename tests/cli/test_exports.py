@@ -1,6 +1,5 @@
-"""`export`: metrics and samples of runs as files that pandas reads back."""
+"""`eyechart export`: the files that it writes, and what it refuses."""
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,20 @@ import pytest
 
 import eyechart
 from eyechart.cli import main
-from eyechart.errors import ReportError
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--dataset=shapes", "--dataset is 'shapes'. Expected BENCHMARK=ORG/NAME"),
+        ("--dataset=other=me/other", "the runs have no benchmark 'other'. They have: imagenet."),
+    ],
+)
+def test_a_wrong_dataset_is_named(
+    run_folder: Path, capsys: pytest.CaptureFixture[str], option: str, message: str
+) -> None:
+    assert main(["export", "hub", run_folder, option]) == 2
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("format_name", "read"), [("csv", pd.read_csv), ("parquet", pd.read_parquet)])
@@ -27,19 +39,3 @@ def test_the_files_have_the_rows_of_the_frames(
         assert found["case"].tolist() == frame["case"].tolist()
     assert read(paths[0])["value"].tolist() == pytest.approx(run.metrics["value"].tolist())
     assert read(paths[1])["correct"].tolist() == pytest.approx(run.samples["correct"].tolist(), nan_ok=True)
-
-
-def test_a_column_with_texts_and_numbers_is_a_column_of_texts(tmp_path: Path) -> None:
-    from eyechart.results.frames import _encode_frame
-
-    (tmp_path / "a.parquet").write_bytes(_encode_frame(pd.DataFrame({"target": [1, "cat", None]}), "parquet"))
-    assert pd.read_parquet(tmp_path / "a.parquet")["target"].tolist()[:2] == ["1", "cat"]
-
-
-def test_without_pyarrow_the_message_has_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    from eyechart.results import frames
-
-    monkeypatch.setattr(frames, "find_spec", lambda name: None)
-    with pytest.raises(ReportError, match=re.escape("pip install 'eyechart[hub]', or write csv")):
-        frames._encode_frame(pd.DataFrame({"n": [1]}), "parquet")
-    assert frames._encode_frame(pd.DataFrame({"n": [1]}), "csv") == b"n\n1\n"

@@ -1,6 +1,6 @@
 """Tests of `eyechart.integrations.transformers`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,17 +10,9 @@ from PIL import Image
 pytestmark = pytest.mark.deep
 
 
-@pytest.fixture
-def settings(tmp_path: Path) -> Mapping[str, Any]:
-    return {"out": tmp_path / "runs", "store": tmp_path / "store", "protocol": "supervised", "offline": True}
-
-
-def images(folder: Path) -> list[tuple[Image.Image, int]]:
-    paths = sorted(folder.glob("*/*.png"))
-    return [(Image.open(path).convert("RGB").resize((8, 8)), int(path.parent.name == "red")) for path in paths]
-
-
-def test_the_trainer_of_transformers(pets: Path, settings: Mapping[str, Any], tmp_path: Path) -> None:
+def test_the_trainer_of_transformers(
+    pets: Path, images: Sequence[tuple[Image.Image, int]], settings: Mapping[str, Any], tmp_path: Path
+) -> None:
     import torch
     from transformers import Trainer, TrainingArguments, ViTConfig, ViTForImageClassification, ViTImageProcessor
 
@@ -32,7 +24,7 @@ def test_the_trainer_of_transformers(pets: Path, settings: Mapping[str, Any], tm
     processor = ViTImageProcessor(size={"height": 8, "width": 8})
     rows = [
         {"pixel_values": processor(image, return_tensors="pt")["pixel_values"][0], "labels": label}
-        for image, label in images(pets)
+        for image, label in images
     ]
     arguments = TrainingArguments(
         str(tmp_path / "trainer"), max_steps=25, learning_rate=0.01, per_device_train_batch_size=6, report_to=[],
