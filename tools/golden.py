@@ -77,7 +77,7 @@ EVERYTHING = "--eye-preset=packaged"  # for sessions, whose options name what th
 TESTS = (
     "tests/reports/tables/test_golden.py",
     "tests/oodbench/tables/test_overlap_tables.py::test_both_tables_are_those_of_the_golden_file",
-    "tests/reports/annotation/test_annotation_outcomes.py::test_the_table_is_that_of_the_golden_file",
+    "tests/classification/tables/test_annotation_outcomes.py::test_the_table_is_that_of_the_golden_file",
     "tests/end_to_end/test_oodbench_golden.py",
 )
 OUT = "EYECHART_GOLDEN_OUT"  # the environment variable that makes tests write their part here, not compare it

@@ -24,14 +24,14 @@ IMAGES = 30  # that the labels score; of every six, one model is wrong about one
 
 
 @pytest.fixture
-def sampled(make_world: Any, shot: Any) -> Any:
+def sampled(make_shot_world: Any, shot: Any) -> Any:
     """Thirty images with one label each: in some the label is wrong, and the first model's class is right."""
     shots = {}
     for n in range(IMAGES):
         label = n + 200
         model, second = (n + 400, n + 600) if n % 6 == 0 else (label, n + 600) if n % 6 == 1 else (label, label)
         shots[f"shot {n}"] = shot(n, (label,), model, second)
-    return make_world(shots)
+    return make_shot_world(shots)
 
 
 @pytest.fixture
@@ -233,8 +233,8 @@ def test_answers_to_disputed_images_are_no_sample(sampled: Any, table: Any) -> N
     assert "needs the answers to the sheet of a drawn sample" in table(answers, code=2)
 
 
-def test_a_run_about_other_images_is_refused(annotate: Any, sampled: Any, make_world: Any) -> None:
+def test_a_run_about_other_images_is_refused(annotate: Any, sampled: Any, make_shot_world: Any) -> None:
     answers = sampled.answer(annotate("--sample=20"), truth(sampled))
-    other = make_world(name="other")
+    other = make_shot_world(name="other")
     with pytest.raises(ReportError, match="these runs have no case about the same images and labels"):
         tables("reannotated", replace(load([other.run]), annotations=(answers,)))

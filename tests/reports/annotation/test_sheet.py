@@ -89,16 +89,16 @@ def test_the_sheet_holds_the_names_of_each_image_and_nothing_else_of_it(world: A
     assert data == {"sheet": key.sheet, "items": [[c.name for c in item.candidates] for item in key.items]}
 
 
-def test_the_order_of_the_names_tells_nothing(make_world: Any, shot: Any) -> None:
-    world = make_world({str(n): shot(n, (n + 200,), n + 400, n + 600) for n in range(120)})
+def test_the_order_of_the_names_tells_nothing(make_shot_world: Any, shot: Any) -> None:
+    world = make_shot_world({str(n): shot(n, (n + 200,), n + 400, n + 600) for n in range(120)})
     items = world.key(world.sheet()).items
     first = Counter(item.candidates[0].by[0] for item in items)
     assert {*first} == {"model", "labels", "original", "second"}
     assert max(first.values()) < 60  # of 120, where 30 are expected
 
 
-def test_the_order_of_the_images_is_not_that_of_their_keys(make_world: Any, shot: Any) -> None:
-    world = make_world({str(n): shot(n, (n + 200,), n + 400, n + 600) for n in range(40)})
+def test_the_order_of_the_images_is_not_that_of_their_keys(make_shot_world: Any, shot: Any) -> None:
+    world = make_shot_world({str(n): shot(n, (n + 200,), n + 400, n + 600) for n in range(40)})
     keys = [item.key for item in world.key(world.sheet()).items]
     assert keys != sorted(keys)
 
@@ -162,8 +162,8 @@ def test_the_key_of_another_sheet_is_not_lost(world: Any) -> None:
     assert world.sheet().read_bytes() == before
 
 
-def test_a_broken_picture_leaves_no_half_sheet(make_world: Any, shot: Any) -> None:
-    world = make_world({"whole": shot(1, (2,), 3, 4), "cut off": shot(5, (6,), 7, 8, "pgm")})
+def test_a_broken_picture_leaves_no_half_sheet(make_shot_world: Any, shot: Any) -> None:
+    world = make_shot_world({"whole": shot(1, (2,), 3, 4), "cut off": shot(5, (6,), 7, 8, "pgm")})
     with pytest.raises(ImageError, match=r"Image n\d+/1\.pgm .* is truncated or broken"):
         world.sheet()
     assert [path.name for path in world.out.iterdir()] == ["sheet.key.json"]

@@ -11,7 +11,7 @@ from eyechart.reports.tables.registry import names_by_number
 pytestmark = pytest.mark.deep
 
 lay_out = run_path(str(Path(__file__).parents[2] / "layout.py"))["lay_out"]
-ELSEWHERE = {"F7"}  # in tests/reports/annotation
+ELSEWHERE = {"F7"}  # in tests/classification/tables/test_annotation_outcomes.py
 BY_POOL = (
     ("worded", ("F3", "F9")),
     ("classified", ("F3", "F9")),

@@ -16,7 +16,7 @@ ELSEWHERE = {
     "memory",
     "blind",
     "reannotated",
-}  # in tests/reports/annotation, tests/oodbench/tables/test_overlap_tables.py, and test files of their names
+}  # in test_annotation_outcomes.py, test_overlap_tables.py, and test files of their names
 BY_POOL: Mapping[str, tuple[str, ...]] = {
     "worded": ("mill-imagenet", "T2", "T4", "F3", "T5", "T6", "T9", "T10", "F9", "T11", "T12", "T13", "T14", "T15",
                "T16", "T18"),

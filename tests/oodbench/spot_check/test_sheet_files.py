@@ -10,7 +10,7 @@ import pytest
 from eyechart.errors import ReportError
 from eyechart.oodbench.division.division_files import read_file
 from eyechart.oodbench.spot_check.sheet_outcomes import outcome_table, read_outcome
-from tests.reports.annotation.pair_answers import answered, indices
+from tests.oodbench.spot_check.pair_answers import answered, indices
 
 Make = Callable[..., Path]
 

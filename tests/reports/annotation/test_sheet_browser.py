@@ -1,4 +1,4 @@
-"""The sheet in a real browser: it fits, can be read, bears hostile names and hundreds of pictures."""
+"""The sheets of disputed images and of spot checks in a browser: they fit and bear hostile names and many pictures."""
 
 from itertools import product
 from pathlib import Path
@@ -43,8 +43,8 @@ def test_hostile_names_do_nothing(opened: Any, world: Any) -> None:
     assert driver.page.evaluate("document.documentElement.scrollWidth") == 400
 
 
-def test_many_pictures_are_no_burden(opened: Any, make_world: Any, shot: Any) -> None:
-    world = make_world({str(n): shot(n, (n + 300,), n + 301, n + 302) for n in range(100)})
+def test_many_pictures_are_no_burden(opened: Any, make_shot_world: Any, shot: Any) -> None:
+    world = make_shot_world({str(n): shot(n, (n + 300,), n + 301, n + 302) for n in range(100)})
     driver = opened(world.sheet())
     assert driver.text("where") == "Picture 1 of 100"
     driver.page.get_by_text("All pictures").click()
