@@ -33,7 +33,7 @@ from eyechart.protocol.registry import get_protocol
 from eyechart.results.records import Record, Records, Run, encode
 
 SHARED = (
-    *("gate.evidence_makers", "in_memory", "interchange.in_process", "oodbench.drawn_divisions", "pets"),
+    *("gate.evidence_makers", "in_memory", "interchange.in_process", "oodbench.drawn_divisions", "pets", "plugins.worlds"),
     *("realbirdid.recorded", "realbirdid.worlds", "reports.recorded_runs", "reports.shot_worlds"),
 )
 pytest_plugins = tuple(f"tests.{name}" for name in SHARED)  # fixtures that tests of several packages take
@@ -70,7 +70,7 @@ TOGETHER = {  # how files begin that share what takes long to make
     "tiny models of families": ("tests/models/hf/", "tests/models/runtime/test_batch_backoff"),
     "runs of every table": EVERY_TABLE,
     "a Ray cluster": (
-        "tests/plugins/faults/test_cluster_pool",
+        "tests/inference/engines/ray/test_cluster_pool",
         "tests/plugins/faults/test_pools",
     ),
 }
@@ -81,7 +81,8 @@ FIRST = (  # the longest, for which one worker would wait in the end; README's f
 )
 LONG = (
     *("tests/end_to_end", "tests/reports/annotation/", "tests/reports/page/", "tests/models/hf/", *EVERY_TABLE),
-    *("tests/models/runtime/test_batch_backoff", "tests/plugins/faults/test_pools", "tests/plugins/test_no_change"),
+    *("tests/models/runtime/test_batch_backoff", "tests/inference/engines/ray/", "tests/plugins/faults/test_pools"),
+    "tests/plugins/test_no_change",
 )
 LATER = ("tests/end_to_end/test_oodbench", "tests/reports/annotation/test_answer", "tests/reports/page/test_samples")
 

@@ -130,7 +130,7 @@ def test_other_data_fail_with_what_differs(held: Any, tmp_path: Path) -> None:
 
 
 def test_a_baseline_that_cannot_serve_is_refused_before_anything_runs(gated: Any) -> None:
-    """The sentences are in unit/gate/test_baselines.py."""
+    """The sentences are in tests/gate/baselines/test_baseline_files.py."""
     gated.answer()
     (gated.world.folder / "kept").mkdir()
     (gated.world.folder / "kept" / "a.json").write_text("{")
