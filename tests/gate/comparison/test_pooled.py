@@ -5,7 +5,6 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 from msgspec.structs import replace as struct_replace
@@ -124,13 +123,6 @@ def test_a_model_without_changes_has_a_limit_by_its_images(case: Any) -> None:
     (pooled,) = pool_models([*case(same, same), *case(same, same, protocol="knn")])
     assert pooled.p == 1
     assert 0 < pooled.loss_limit(ALPHA) == pytest.approx(case(same, same)[0].loss_limit(ALPHA))
-
-
-def test_verdicts_of_clustered_samples_are_json(case: Any) -> None:
-    parts = [c for k in range(2) for c in case([1, 1, 0, 1], [0, 0, 0, 1], f"s{k}", groups=np.array([0, 0, 1, 1]))]
-    *cases, pooled = decide([*parts, *pool_models(parts)])
-    text = msgspec.json.encode(summarise_session(cases, [pooled], Rule()))
-    assert msgspec.json.decode(text)["metrics"][0]["low"] < 0
 
 
 def test_benchmarks_are_listed_where_there_are_several(case: Any) -> None:

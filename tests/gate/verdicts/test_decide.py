@@ -3,7 +3,6 @@
 import dataclasses
 from typing import Any
 
-import numpy as np
 import pytest
 from msgspec.structs import replace
 
@@ -13,13 +12,12 @@ from eyechart.gate.verdicts.decide import (
     ALPHA,
     VERDICTS,
     Rule,
-    Verdict,
     _adjust_family,
     decide,
     parse_margin,
     session_verdict,
 )
-from eyechart.gate.verdicts.margin_messages import describe_open_end, describe_undecided
+from eyechart.gate.verdicts.margin_messages import describe_undecided
 from eyechart.gate.verdicts.verdict_messages import (
     count_verdicts,
     describe_floor,
@@ -30,36 +28,13 @@ from eyechart.gate.verdicts.verdict_messages import (
 )
 from eyechart.plugins.options import OPTIONS
 from eyechart.results.evidence import MetricEvidence
-from eyechart.statistics.noninferiority import loss_upper_limit, samples_for_margin
+from eyechart.statistics.noninferiority import loss_upper_limit
 from eyechart.statistics.significance import holm
+from tests.gate.verdicts.changed_shares import MORE, OTHER, POINT, RIGHT, changed
 
-RIGHT, OTHER = [1, 0] * 1000, "1" * 64
-POINT = Rule(margin=0.01)
 EXCLUDED = "no regression: a loss of 1 point or more is excluded for every primary metric"
 CASE = "imagenet/val/m[] (zero_shot)"
 OPEN = f"inconclusive in 1 case: a loss of 1.2 points of acc1 (ImGT) in {CASE} cannot be excluded"
-MORE = samples_for_margin(102 / 2002, 0.01, 0.01) - 2000
-
-
-@pytest.fixture
-def judged(make: Any, share: Any) -> Any:
-    """The verdicts on shares of two runs by their names, whose weights differ."""
-
-    def judged(
-        before: dict[str, Any], after: dict[str, Any], rule: Rule = POINT, weights: str = OTHER
-    ) -> list[Verdict]:
-        now = replace(make(share(**after)), weights_sha256=weights)
-        return decide([*compare_metrics(make(share(**before)), now)], rule)
-
-    return judged
-
-
-def changed(lost: int, gained: int = 0, n: int = 2000) -> list[int]:
-    """Outcomes of which so many differ from `RIGHT`."""
-    outcomes = np.array(RIGHT[:n])
-    outcomes[: 2 * lost : 2] = 0
-    outcomes[1 : 2 * gained : 2] = 1
-    return outcomes.tolist()
 
 
 @pytest.mark.parametrize(
@@ -186,29 +161,6 @@ def test_the_same_weights_and_answers_are_said(judged: Any) -> None:
     assert describe_session(verdicts) == "no regression: the same weights gave the same answers"
 
 
-def test_an_undecided_case_says_what_would_decide_it(judged: Any) -> None:
-    said = describe_undecided(judged({"acc1": RIGHT}, {"acc1": changed(50, 50)})[0])
-    assert "50 lost, 50 gained, n=2000" in said
-    assert "a loss of up to 1.2 points cannot be excluded, and the margin is 1 point" in said
-    assert (
-        f"If there is no loss and answers change as often as now, about {MORE:,} more images exclude the margin. "
-        "A margin is chosen before a run: one above 1.2 points needs no more images."
-    ) in said
-
-
-def test_a_loss_that_is_likely_to_be_real_is_no_reason_for_a_larger_margin(judged: Any) -> None:
-    (lost,) = judged({"acc1": RIGHT}, {"acc1": changed(30, 14)})
-    assert (lost.decision, lost.comparison.p < 0.05) == ("inconclusive", True)
-    said = describe_undecided(lost)
-    assert "The loss is likely to be real (p=0.023): see to the model. If there is no loss and answers change" in said
-    assert "A margin is chosen" not in said
-    assert "--eye-gate=accuracy,score also tests the scores" in said
-    (open_,) = judged({"acc1": RIGHT}, {"acc1": changed(22, 14)})
-    assert (open_.decision, open_.comparison.p > 0.05) == ("inconclusive", True)
-    assert "A margin is chosen" not in describe_undecided(open_)
-    assert "a run of the case with --eye-update-baseline accepts it." in describe_undecided(open_)
-
-
 @pytest.mark.parametrize(
     ("after", "line"),
     [
@@ -219,42 +171,6 @@ def test_a_loss_that_is_likely_to_be_real_is_no_reason_for_a_larger_margin(judge
 )
 def test_worse_means_significantly_worse_and_the_line_says_so(judged: Any, after: Any, line: str) -> None:
     assert count_verdicts(judged({"acc1": RIGHT}, {"acc1": after}, Rule())) == line
-
-
-def test_inconclusive_cases_that_pass_are_said(judged: Any) -> None:
-    sides = {"acc1": RIGHT}, {"acc1": changed(30, 20)}
-    assert [*describe_open_end(judged(*sides, Rule()), strict=True)] == [
-        "1 inconclusive case passes under --eye-strict, since no --eye-margin says which loss must be excluded"
-    ]
-    assert not [*describe_open_end(judged(*sides, Rule()), strict=False)]
-    advisory = judged(*sides, Rule(margin=0.01, gates=("score",)))
-    why = "since the primary metric is not critical (--eye-gate, --eye-policy)"
-    assert [*describe_open_end(advisory, strict=True)] == [f"1 inconclusive case passes under --eye-strict, {why}"]
-    assert [*describe_open_end(advisory, strict=False)] == [f"1 inconclusive case passes, {why}"]
-
-
-@pytest.mark.parametrize("strict", [True, False])
-@pytest.mark.parametrize(
-    ("after", "margin", "end"),
-    [
-        (changed(30, 20), 0.01, ["a loss of 1 point is not excluded in 1 case, which fails"]),
-        (
-            changed(30, 14),
-            0.01,
-            ["a loss of 1 point is not excluded in 1 case, which fails, and is likely to be real in 1 (p<0.05)"],
-        ),
-        (changed(30, 14), 0.05, ["a loss below the margin is likely to be real in 1 case (p<0.05)"]),
-        (changed(14, 30), 0.05, []),
-        (changed(30, 20), 0.05, []),
-        (changed(100), 0.01, []),
-    ],
-)
-def test_no_loss_ends_in_silence_with_a_margin(
-    judged: Any, after: Any, margin: float, end: list[str], strict: bool
-) -> None:
-    verdicts = judged({"acc1": RIGHT}, {"acc1": after}, Rule(margin=margin))
-    assert [*describe_open_end(verdicts, strict=strict)] == end
-    assert verdicts[0].is_open == any("fails" in part for part in end)
 
 
 def test_a_primary_metric_that_cannot_be_tested_is_undecided(judged: Any, make: Any, named: Any) -> None:
