@@ -33,8 +33,8 @@ from eyechart.protocol.registry import get_protocol
 from eyechart.results.records import Record, Records, Run, encode
 
 SHARED = (
-    *("gate.evidence_makers", "in_memory", "interchange.in_process", "oodbench.drawn_divisions", "pets", "plugins.worlds"),
-    *("realbirdid.recorded", "realbirdid.worlds", "reports.recorded_runs", "reports.shot_worlds"),
+    *("gate.evidence_makers", "in_memory", "interchange.in_process", "oodbench.drawn_divisions", "pets"),
+    *("plugins.worlds", "realbirdid.recorded", "realbirdid.worlds", "reports.recorded_runs", "reports.shot_worlds"),
 )
 pytest_plugins = tuple(f"tests.{name}" for name in SHARED)  # fixtures that tests of several packages take
 
