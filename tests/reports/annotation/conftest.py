@@ -20,6 +20,31 @@ def world(make_shot_world: Callable[..., World]) -> Iterator[World]:
     return make_shot_world()
 
 
+@pytest.fixture
+def sampled(make_shot_world: Any, shot: Any) -> Any:
+    """Thirty images with one label each; of every six, one model is wrong about one and both about another."""
+    shots = {}
+    for n in range(30):
+        label = n + 200
+        model, second = (n + 400, n + 600) if n % 6 == 0 else (label, n + 600) if n % 6 == 1 else (label, label)
+        shots[f"shot {n}"] = shot(n, (label,), model, second)
+    return make_shot_world(shots)
+
+
+@pytest.fixture
+def annotate(sampled: Any, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Run the command and return the sheet, or what is said where it is refused."""
+
+    def annotate(*options: str, name: str = "sheet", code: int = 0) -> Any:
+        sheet = sampled.out / f"{name}.html"
+        data = (f"--data={sampled.root}", f"--store={sampled.root / 's'}")
+        assert main(["annotate", str(sampled.run), "--labels=ReGT", *data, *options, f"--out={sheet}"]) == code
+        output = capsys.readouterr()
+        return sheet if code == 0 else output.err
+
+    return annotate
+
+
 @dataclass
 class SheetDriver:
     """A page, with all that it complained of and asked for."""

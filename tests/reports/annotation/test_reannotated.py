@@ -1,4 +1,4 @@
-"""Samples are drawn, answered, and become the accuracy of every model under the annotators' labels."""
+"""The answers to a drawn sample become the accuracy of every model under the annotators' labels."""
 
 import csv
 import re
@@ -16,36 +16,8 @@ from eyechart.cli import main
 from eyechart.errors import ReportError
 from eyechart.reports.annotation.answer_files import key_path, read_key
 from eyechart.reports.annotation.reannotated import CHANGE, CHANGED, NEW, POPULATION, PUBLISHED, WORTH
-from eyechart.reports.annotation.sample import allocate
 from eyechart.reports.runs import load
 from eyechart.reports.tables.registry import tables
-
-IMAGES = 30  # that the labels score; of every six, one model is wrong about one and both about another
-
-
-@pytest.fixture
-def sampled(make_shot_world: Any, shot: Any) -> Any:
-    """Thirty images with one label each: in some the label is wrong, and the first model's class is right."""
-    shots = {}
-    for n in range(IMAGES):
-        label = n + 200
-        model, second = (n + 400, n + 600) if n % 6 == 0 else (label, n + 600) if n % 6 == 1 else (label, label)
-        shots[f"shot {n}"] = shot(n, (label,), model, second)
-    return make_shot_world(shots)
-
-
-@pytest.fixture
-def annotate(sampled: Any, capsys: pytest.CaptureFixture[str]) -> Any:
-    """Run the command and return the sheet, or what is said where it is refused."""
-
-    def annotate(*options: str, name: str = "sheet", code: int = 0) -> Any:
-        sheet = sampled.out / f"{name}.html"
-        data = (f"--data={sampled.root}", f"--store={sampled.root / 's'}")
-        assert main(["annotate", str(sampled.run), "--labels=ReGT", *data, *options, f"--out={sheet}"]) == code
-        output = capsys.readouterr()
-        return sheet if code == 0 else output.err
-
-    return annotate
 
 
 @pytest.fixture
@@ -71,13 +43,6 @@ def truth(world: Any, model_is_right: bool = False) -> dict[str, list[int]]:
 
 def number(row: dict[str, str], column: str) -> list[float]:
     return [float(row[name]) for name in (column, f"{column} low", f"{column} high")]
-
-
-def test_a_sheet_offers_what_all_models_and_labels_name(annotate: Any, sampled: Any) -> None:
-    key = read_key(key_path(annotate("--sample=30")))
-    offered = {sampled.keys[item.key]: {candidate.label for candidate in item.candidates} for item in key.items}
-    shots = sampled.shots
-    assert offered == {name: {s.original, *s.labels, s.model, s.second} for name, s in shots.items()}
 
 
 def test_labels_that_confirm_the_published_ones_keep_the_accuracy(annotate: Any, sampled: Any, table: Any) -> None:
@@ -118,14 +83,6 @@ def test_a_stratified_draw_has_more_of_what_models_dispute(annotate: Any, sample
     rows, notes = table(sampled.answer(sheet, truth(sampled)))
     assert float(rows[0][NEW]) == pytest.approx(100 * 25 / 30, abs=0.01)
     assert "drawn from strata of agreement with the label" in notes
-
-
-@pytest.mark.parametrize(
-    ("sizes", "n", "expected"),
-    [([900, 60, 40], 60, [37, 12, 11]), ([10, 2], 11, [9, 2]), ([3, 3], 6, [3, 3]), ([5], 2, [2])],
-)
-def test_half_of_a_stratified_sample_is_divided_equally(sizes: list[int], n: int, expected: list[int]) -> None:
-    assert allocate(sizes, n) == expected
 
 
 def test_parts_of_a_sample_are_one_sample(annotate: Any, sampled: Any, table: Any) -> None:
@@ -209,23 +166,6 @@ def test_python_and_the_page_have_the_table(annotate: Any, sampled: Any, tmp_pat
     assert "accuracy under new labels instead of ReGT" in "".join(
         path.read_text("utf-8") for path in page.rglob("*.js") if "reannotated" in path.name
     )
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--sample=31",), "--sample is 31, expected a number from 1 to 30, the images that ReGT scores."),
-        (("--sample=0",), "--sample is 0, expected a number from 1 to 30"),
-        (("--sample=9", "--sequential", "--draw=stratified"), "--sequential needs one sheet of a uniform draw"),
-        (("--sample=9", "--sequential", "--part=1/2"), "--sequential needs one sheet of a uniform draw"),
-        (("--sample=9", "--split=imagenet/tin"), "did you mean imagenet/tiny?"),
-        (("--sample=9", "--model=conse[]"), "--model cannot be used with --sample"),
-        (("--model=conse[]", "--sequential"), "--sequential cannot be used without --sample"),
-        ((), "Missing option '--model'"),
-    ],
-)
-def test_wrong_options_are_refused(annotate: Any, options: tuple[str, ...], message: str) -> None:
-    assert message in annotate(*options, code=2)
 
 
 def test_answers_to_disputed_images_are_no_sample(sampled: Any, table: Any) -> None:

@@ -3,7 +3,6 @@
 import json
 import re
 from base64 import b64decode, b64encode
-from collections import Counter
 from hashlib import sha256
 from html import unescape
 from html.parser import HTMLParser
@@ -87,20 +86,6 @@ def test_the_sheet_holds_the_names_of_each_image_and_nothing_else_of_it(world: A
     sheet = world.sheet()
     data, key = json.loads(parts(sheet).of("sheet")), world.key(sheet)
     assert data == {"sheet": key.sheet, "items": [[c.name for c in item.candidates] for item in key.items]}
-
-
-def test_the_order_of_the_names_tells_nothing(make_shot_world: Any, shot: Any) -> None:
-    world = make_shot_world({str(n): shot(n, (n + 200,), n + 400, n + 600) for n in range(120)})
-    items = world.key(world.sheet()).items
-    first = Counter(item.candidates[0].by[0] for item in items)
-    assert {*first} == {"model", "labels", "original", "second"}
-    assert max(first.values()) < 60  # of 120, where 30 are expected
-
-
-def test_the_order_of_the_images_is_not_that_of_their_keys(make_shot_world: Any, shot: Any) -> None:
-    world = make_shot_world({str(n): shot(n, (n + 200,), n + 400, n + 600) for n in range(40)})
-    keys = [item.key for item in world.key(world.sheet()).items]
-    assert keys != sorted(keys)
 
 
 def test_one_seed_gives_one_sheet_and_another_gives_another(world: Any) -> None:
