@@ -2,7 +2,6 @@
 
 import csv
 import json
-import re
 from io import StringIO
 from pathlib import Path
 
@@ -15,78 +14,13 @@ from eyechart.cli import main
 from eyechart.errors import ReportError
 from eyechart.gate.baselines.baseline_files import write_baselines
 from eyechart.gate.baselines.stored_cases import read_cases
-from eyechart.gate.verdicts.decide import DEFAULT_RULE, VERDICTS, Rule
+from eyechart.gate.verdicts.decide import DEFAULT_RULE, Rule
 from eyechart.gate.verdicts.value_texts import format_points
 from eyechart.reports.comparison.run_comparison import comparison_tables, match_models, match_runs
-from eyechart.reports.tables.render import NumberCell
 from eyechart.results.records import read_run
-from eyechart.statistics.significance import holm
+from tests.reports.comparison.tables_of_runs import CLIP, CONSE, SIZE, TIMM, TRUTHS, notes, plain, rows
 
-CONSE, CLIP, TIMM = "conse[]", "open_clip[ViT-B-32,pretrained=laion2b_s34b_b79k]", "timm[tf_efficientnet_lite0]"
-PROTOCOLS = {CONSE: "zero_shot", CLIP: "zero_shot", TIMM: "supervised"}
-SIZE, WRONG = 120, 999
-TRUTHS = tuple((index, (index,) if index % 3 else (index, index + 1), None) for index in range(SIZE))
 RELABELLED = ((0, (0, 2), None), *TRUTHS[1:])
-
-
-@pytest.fixture
-def run(make_run):
-    """A run in which each model is wrong about some of the images."""
-
-    def run(name, wrong, truths=TRUTHS, labels=("ImGT", "ReGT"), **how):
-        said = {
-            model: (PROTOCOLS[model], [WRONG if row in indices else truth[0] for row, truth in enumerate(truths)])
-            for model, indices in wrong.items()
-        }
-        return make_run(name, models=said, truths=truths, labels=labels, **how)
-
-    return run
-
-
-@pytest.fixture
-def pair(run):
-    """Two runs of two models that are wrong about random images, some of which ended in an error."""
-
-    def pair(seed):
-        draw = np.random.default_rng(seed)
-        for name in ("one", "other"):
-            wrong = {model: set(draw.permutation(SIZE)[:30].tolist()) for model in (CONSE, TIMM)}
-            yield run(f"{name}{seed}", wrong, errors={int(draw.integers(SIZE)): "timeout"})
-
-    return lambda seed: tuple(pair(seed))
-
-
-def rows(*indices, specs=None):
-    """The rows, by what they are about, as plain values."""
-    made = comparison_tables(match_models(indices, specs) if specs else match_runs(indices))[0]
-    cells = [dict(zip(made.columns, map(plain, row), strict=True)) for row in made.rows]
-    return {(row["Case"], row["Protocol"], row["Metric"], row["Labels"], row["Subset"]): row for row in cells}
-
-
-def plain(cell):
-    return cell.value if isinstance(cell, NumberCell) else cell
-
-
-def notes(*indices):
-    return "\n".join(comparison_tables(match_runs(indices))[0].notes)
-
-
-def change(found):
-    return next(row for row in comparison_tables(found)[0].rows if row[2:5] == ("acc1", "ImGT", "all"))[7]
-
-
-def test_a_loss_is_told_with_its_samples_and_its_p(run):
-    found = rows(run("a", {CONSE: {1}}), run("b", {CONSE: {*range(2, 14)}}))
-    row = found[f"imagenet/val/{CONSE}", "zero_shot", "acc1", "ImGT", "all"]
-    assert (row["n"], row["Lost"], row["Gained"], row["Test"]) == (SIZE, 12, 1, "exact McNemar")
-    assert row["p"] == pytest.approx(2 * (1 + 13) / 2**13)
-    assert (row["Before, %"], row["After, %"]) == pytest.approx((119 / 120, 108 / 120))
-    assert row["Δ"] == pytest.approx(-11 / 120)
-
-
-def test_the_change_has_its_interval(run):
-    found = change(match_runs([run("a", {CONSE: ()}), run("b", {CONSE: {*range(12)}})]))
-    assert found.ci[0] < -0.1 < found.ci[1] < 0
 
 
 @pytest.mark.deep
@@ -100,12 +34,6 @@ def test_exchanged_runs_turn_changes_around_and_keep_p(pair):
         mirrored = [back[key][name] for name in ("After, %", "Before, %", "Gained", "Lost")]
         assert [row[name] for name in turned] == pytest.approx(mirrored, nan_ok=True)
         assert row["Δ"] == pytest.approx(-back[key]["Δ"], nan_ok=True)
-
-
-def test_exchanged_runs_turn_intervals_around(pair):
-    one, other = pair(9)
-    forth, back = (change(match_runs(indices)).ci for indices in ((one, other), (other, one)))
-    assert forth == pytest.approx([-end for end in reversed(back)])
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -135,24 +63,6 @@ def shares(found):
     told = {key: row for key, row in found.items() if row["Test"] == "exact McNemar"}
     assert told
     return {key: {name: each for name, each in row.items() if name not in left_out} for key, row in told.items()}
-
-
-def test_the_correction_is_over_the_table_and_the_surest_come_first(pair):
-    found = list(rows(*pair(5)).values())
-    adjusted = [row["Adjusted p"] for row in found]
-    assert adjusted == pytest.approx(holm([row["p"] for row in found]).tolist(), nan_ok=True)
-    told = [(row["Adjusted p"], -abs(row["Δ"])) for row in found if row["Verdict"] == "inconclusive"]
-    assert len(told) > 10
-    assert told == sorted(told)
-
-
-def test_losses_come_before_gains_however_sure_and_noise_after_both(run):
-    one, other = run("a", {CONSE: (), TIMM: {*range(60)}}), run("b", {CONSE: {*range(20)}, TIMM: ()})
-    found = rows(one, other)
-    words = [row["Verdict"] for row in found.values()]
-    assert words == sorted(words, key=VERDICTS.index)
-    whole = {key[0]: row["Verdict"] for key, row in found.items() if key[2:] == ("acc1", "ImGT", "all")}
-    assert whole == {f"imagenet/val/{CONSE}": "regression", f"imagenet/val/{TIMM}": "improvement"}
 
 
 @pytest.mark.parametrize(
@@ -190,14 +100,6 @@ def test_numbers_without_what_they_were_made_of_are_compared_by_their_intervals(
     found = rows(make_run.written(folder, tuple(kept)), run("b", {CONSE: {*range(30)}}))
     assert {row["Test"] for row in found.values()} == {"unpaired"}
     assert found[f"imagenet/val/{CONSE}", "zero_shot", "acc1", "ImGT", "all"]["p"] < 0.001
-
-
-@pytest.mark.deep
-def test_other_prompts_are_said_once(run):
-    wrong = {CONSE: (), CLIP: {1}, TIMM: {2}}
-    said = notes(run("a", wrong), run("b", wrong, variant={"templates": "7 (aa)"}))
-    assert said.count("templates: 80 (0123abcd) before, 7 (aa) after") == 1
-    assert f": imagenet/val/{CONSE} (zero_shot), imagenet/val/{CLIP} (zero_shot)." in said
 
 
 @pytest.fixture
@@ -239,24 +141,6 @@ def test_other_labels_and_another_parser_are_refused(run, how, said):
     indices = run("a", {CONSE: ()}), run("b", {CONSE: ()}, **how)
     with pytest.raises(ReportError, match=said):
         comparison_tables(match_runs(indices))
-
-
-def test_a_ground_truth_of_one_run_alone_is_said_and_the_others_are_compared(run):
-    indices = run("a", {CONSE: {1}}), run("b", {CONSE: {1}}, labels=("ImGT",))
-    assert {key[3] for key in rows(*indices)} == {"ImGT"}
-    assert re.search(r"has a value only before: (\S+ \(\S*ReGT(, \S+)?\)(, )?)+\.", notes(*indices))
-
-
-def test_a_refused_case_leaves_the_others(run):
-    wrong = {CONSE: {1}, TIMM: {2}}
-    indices = (
-        run("a", wrong, variant={"parser_version": "words 1"}),
-        run("b", wrong, variant={"parser_version": "words 2"}),
-    )
-    assert {key[0] for key in rows(*indices)} == {f"imagenet/val/{TIMM}"}
-    assert f"imagenet/val/{CONSE} (zero_shot) is not compared: parser_version: words 1 before, words 2 after." in notes(
-        *indices
-    )
 
 
 def test_what_one_side_has_alone_is_said(run):
