@@ -33,7 +33,7 @@ from eyechart.protocol.registry import get_protocol
 from eyechart.results.records import Record, Records, Run, encode
 
 SHARED = (
-    *("gate.evidence_makers", "in_memory", "interchange.in_process", "oodbench.drawn_divisions", "pets"),
+    *("compressed", "gate.evidence_makers", "in_memory", "interchange.in_process", "oodbench.drawn_divisions", "pets"),
     *("plugins.worlds", "realbirdid.recorded", "realbirdid.worlds", "reports.recorded_runs", "reports.shot_worlds"),
 )
 pytest_plugins = tuple(f"tests.{name}" for name in SHARED)  # fixtures that tests of several packages take
@@ -69,6 +69,7 @@ TOGETHER = {  # how files begin that share what takes long to make
     "the import of vLLM": ("tests/end_to_end/test_vllm",),
     "tiny models of families": ("tests/models/hf/", "tests/models/runtime/test_batch_backoff"),
     "runs of every table": EVERY_TABLE,
+    "compressed variants": ("tests/reports/comparison/test_compression_",),
     "a Ray cluster": (
         "tests/inference/engines/ray/test_cluster_pool",
         "tests/plugins/faults/test_pools",
