@@ -71,8 +71,6 @@ class Columns(Sequence[T], Generic[T]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and [*self] == [*other]
 
-    __hash__ = None  # type: ignore[assignment]  # as a list
-
     def values(self, name: str, rows: Sequence[int] | None = None) -> Iterator[Any]:
         """Yield the values of a field, of some rows or of all, as objects of Python."""
         array = self.arrays[name]

@@ -8,7 +8,7 @@ from typing import Any
 
 from eyechart.errors import ModelError
 from eyechart.models.exported.executorch_file import METHOD, ExecuTorchFile, quiet
-from eyechart.models.exported.graph import Graph, Port, instructions
+from eyechart.models.exported.graph import Graph, Port
 
 SOFTMAXES = {"aten::_softmax", "XNNSoftmax"}
 
@@ -56,11 +56,9 @@ class ExecuTorchGraph(Graph):
         return False
 
     @property
-    def settings(self) -> Mapping[str, Any]:
-        """The engine, the delegates, and VNNI for whole numbers."""
-        whole = self.precision.startswith("int")
-        delegates = list(self._file.delegates)
-        return {"engine": "ExecuTorch", "delegates": delegates, **({"instructions": instructions()} if whole else {})}
+    def engine_settings(self) -> Mapping[str, Any]:
+        """The engine and the delegates."""
+        return {"engine": "ExecuTorch", "delegates": list(self._file.delegates)}
 
     def ends_in_softmax(self, output: str) -> bool:
         """Return whether the last operator is a softmax, of a graph that returns nothing else."""

@@ -81,8 +81,19 @@ class Graph(ABC):
 
     @property
     @abstractmethod
+    def engine_settings(self) -> Mapping[str, Any]:
+        """The engine, and its settings that change numbers."""
+
+    @property
+    def on_processor(self) -> bool:
+        """Whether the engine computes on the processor."""
+        return True
+
+    @property
     def settings(self) -> Mapping[str, Any]:
-        """What else changes numbers: the engine, its precision, and the instructions for whole numbers."""
+        """What else changes numbers: the engine, its settings, and the instructions for whole numbers."""
+        whole = self.precision.startswith("int") and self.on_processor
+        return {**self.engine_settings, **({"instructions": instructions()} if whole else {})}
 
     @property
     def depends_on_batch(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from eyechart.errors import ModelError
-from eyechart.models.exported.graph import Graph, Port, instructions
+from eyechart.models.exported.graph import Graph, Port
 from eyechart.models.exported.litert_file import LiteRtFile
 from eyechart.models.exported.litert_metadata import read_metadata
 from eyechart.models.exported.trial import try_to_load
@@ -68,10 +68,9 @@ class LiteRtGraph(Graph):
         return False
 
     @property
-    def settings(self) -> Mapping[str, Any]:
-        """The engine, and VNNI for whole numbers."""
-        whole = self.precision.startswith("int")
-        return {"engine": "LiteRT", **({"instructions": instructions()} if whole else {})}
+    def engine_settings(self) -> Mapping[str, Any]:
+        """The engine."""
+        return {"engine": "LiteRT"}
 
     def ends_in_softmax(self, output: str) -> bool:
         """Return whether the last operator before an output is a softmax."""
@@ -103,9 +102,10 @@ class LiteRtGraph(Graph):
         """Return one output. Raises MemoryError or RuntimeError, which LiteRT's own errors are not always."""
         interpreter = self._interpreter
         try:
+            shapes = {port["index"]: tuple(port["shape"]) for port in interpreter.get_input_details()}
             for name, values in feeds.items():
                 number = self._file.inputs[name]
-                if tuple(interpreter.get_tensor_details()[number]["shape"]) != values.shape:
+                if shapes[number] != values.shape:
                     interpreter.resize_tensor_input(number, values.shape, strict=True)
                     interpreter.allocate_tensors()
                 interpreter.set_tensor(number, self._quantised(number, values))

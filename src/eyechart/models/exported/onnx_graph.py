@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import ModelError
-from eyechart.models.exported.graph import QUANTISED, Graph, Port, check_backend, check_file, instructions
+from eyechart.models.exported.graph import QUANTISED, Graph, Port, check_backend, check_file
 from eyechart.models.exported.trial import try_to_load
 
 PROVIDERS = {
@@ -106,14 +106,14 @@ class OnnxGraph(Graph):
         return {10: "float16", 16: "bfloat16"}.get(most, "float32")
 
     @property
-    def settings(self) -> Mapping[str, Any]:
-        """The provider, whether operators are fused, and VNNI for whole numbers on a processor."""
-        whole = self.precision.startswith("int") and self.engine == "cpu"
-        return {
-            "engine": PROVIDERS[self.engine],
-            **({} if self.optimise else {"optimise": False}),
-            **({"instructions": instructions()} if whole else {}),
-        }
+    def engine_settings(self) -> Mapping[str, Any]:
+        """The provider, and whether operators are fused."""
+        return {"engine": PROVIDERS[self.engine], **({} if self.optimise else {"optimise": False})}
+
+    @property
+    def on_processor(self) -> bool:
+        """Whether the provider is that of the processor."""
+        return self.engine == "cpu"
 
     def ends_in_softmax(self, output: str) -> bool:
         """Return whether the last operator before an output is a softmax."""

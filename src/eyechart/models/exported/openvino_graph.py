@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from eyechart.errors import ModelError
-from eyechart.models.exported.graph import QUANTISED, Graph, Port, check_file, instructions
+from eyechart.models.exported.graph import QUANTISED, Graph, Port, check_file
 from eyechart.models.exported.onnx_graph import OnnxGraph
 
 TYPES: Mapping[str, Any] = {"f32": np.float32, "f16": np.float16, "u8": np.uint8, "i64": np.int64, "i32": np.int32}
@@ -78,10 +78,9 @@ class OpenVinoGraph(Graph):
         return {"f16": "float16", "bf16": "bfloat16"}.get(sizes.most_common(1)[0][0] if sizes else "f32", "float32")
 
     @property
-    def settings(self) -> Mapping[str, Any]:
-        """The precision of float layers, and VNNI for whole numbers."""
-        whole = self.precision.startswith("int")
-        return {"engine": "OpenVINO", "precision": self.hint, **({"instructions": instructions()} if whole else {})}
+    def engine_settings(self) -> Mapping[str, Any]:
+        """The engine, and the precision of float layers."""
+        return {"engine": "OpenVINO", "precision": self.hint}
 
     def ends_in_softmax(self, output: str) -> bool:
         """Return whether the last operator before an output is a softmax."""
