@@ -23,6 +23,7 @@ from eyechart.commands.parameters import (
 from eyechart.results.run_folder import report_folder
 
 if TYPE_CHECKING:
+    from eyechart.gate.verdicts.decide import Rule
     from eyechart.reports.tables.render import Table
 
 
@@ -85,19 +86,49 @@ def table(
     show_default=True,
     help="How many correct samples are shown, and how many wrong ones.",
 )
-def explain(run: Path, case: str, protocol: str, metric: str, labels: str | None, subset: str, samples: int) -> None:
-    """Explain one number of a run.
+@click.option(
+    "--baseline",
+    metavar="PATH",
+    type=PATH,
+    help="Explain the p-value and the verdict of the comparison with this run, or with this file or folder of "
+    "baselines; --metric=pooled names the decision on the model over all cases.",
+)
+@rule_options
+def explain(
+    run: Path,
+    case: str,
+    protocol: str,
+    metric: str,
+    labels: str | None,
+    subset: str,
+    samples: int,
+    baseline: Path | None,
+    rule: "Rule",
+) -> None:
+    """Explain one number of a run, or one p-value of the gate.
 
     CASE is the name of a case in the run RUN, or a part of it. Shows the options with their meanings, the question, the
     labels, the samples that count, the value and the interval computed again from the stored outcomes, samples, and
-    where the code is with what it does.
+    where the code is with what it does. With --baseline it shows what changed, the test of the metric alone, the tests
+    together with other metrics, and how the verdict follows.
     """
     from eyechart.reports.explanation import explain as explain_number
     from eyechart.reports.explanation import find_case, find_metric
     from eyechart.reports.runs import load
 
     found = find_case(load([run]), case, protocol)
-    print(explain_number(found, find_metric(found, metric, labels or "", subset), samples), end="")
+    chosen = find_metric(found, "" if baseline and metric == "pooled" else metric, labels or "", subset)
+    if baseline is None:
+        print(explain_number(found, chosen, samples), end="")
+        return
+    from eyechart.reports.comparison.run_comparison import compare_sides, match_runs
+    from eyechart.reports.comparison.verdict_explanation import explain_verdict, find_verdict
+
+    sides = match_runs([baseline, run])
+    session = compare_sides(sides, rule).session
+    key = (found.record.case, found.record.protocol)
+    verdict = find_verdict(session, key, chosen, metric)
+    print(explain_verdict(sides, session, key, verdict, samples), end="")
 
 
 def print_tables(tables: Sequence["Table"], format_name: str) -> None:

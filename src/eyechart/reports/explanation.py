@@ -1,14 +1,12 @@
 """Explain one number of a run: from the question and the responses to the value, its interval and the code."""
 
-import inspect
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from math import sqrt
-from pathlib import Path
 from statistics import NormalDist
-from textwrap import fill, indent
-from types import FunctionType, ModuleType
+from textwrap import fill
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -21,6 +19,7 @@ from eyechart.messages.suggestions import did_you_mean
 from eyechart.protocol.base import Protocol
 from eyechart.protocol.imported import recorded_protocol
 from eyechart.protocol.prompts import get_prompt, prompt_names
+from eyechart.reports.explanation_layout import NAME_WIDTH, WIDTH, describe_code, lay_out
 from eyechart.reports.page.prompt_texts import prompt_texts
 from eyechart.reports.page.samples import RIGHT, WRONG, class_namer, read_samples
 from eyechart.reports.runs import CaseRun, Runs
@@ -40,7 +39,6 @@ from eyechart.statistics.intervals import wilson
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-_NAME_WIDTH, _WIDTH = 10, 110
 _PROMPT_LINES = 12  # of a prompt; the rest is counted
 _RESPONSE_LENGTH = 160  # characters of a response
 
@@ -119,6 +117,7 @@ def explain(case: CaseRun, metric: Metric, samples: int = 2) -> str:
         # Of a metric that the gate does not judge the run stores no outcomes. Its value and n give their number.
         outcomes, clusters = (np.arange(metric.n) < round(metric.value * metric.n)).astype(np.float64), None
     sections = [
+        ("metric", [describe_metric(metric.name)]),
         ("case", [f"{record.case}, {record.protocol}. {protocol.summary}"]),
         ("model", [_describe_model(case)]),
         ("images", [*_describe_images(case)]),
@@ -133,36 +132,11 @@ def explain(case: CaseRun, metric: Metric, samples: int = 2) -> str:
         ("code", [*_list_code(case, metric)]),
         ("notes", [*record.notes]),
     ]
-    title = f"{metric.full_name}: {_value_text(metric)}"
-    lines = [title, *_wrapped("", describe_metric(metric.name)), ""]
-    for name, texts in sections:
-        for number, text in enumerate(texts):
-            lines += _wrapped("" if number else name, text)
-    return "\n".join(lines) + "\n"
+    return lay_out(f"{metric.full_name}: {_value_text(metric)}", sections)
 
 
 def _under(protocol: str) -> str:
     return f" under the protocol {protocol}" if protocol else ""
-
-
-def _wrapped(name: str, text: str) -> list[str]:
-    """Return a text in lines beside the name of its section; a text of several lines is not wrapped."""
-    if not text:
-        return []
-    margin = " " * _NAME_WIDTH
-    lines = (
-        indent(text, margin)
-        if "\n" in text
-        else fill(
-            text,
-            _WIDTH,
-            initial_indent=margin,
-            subsequent_indent=margin,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-    )
-    return (name.ljust(_NAME_WIDTH) + lines[_NAME_WIDTH:]).splitlines()
 
 
 def _value_text(metric: Metric) -> str:
@@ -217,7 +191,7 @@ def _describe_question(case: CaseRun) -> Iterator[str]:
         lines = prompt["text"].splitlines()
         more = len(lines) - _PROMPT_LINES
         lines = lines[:_PROMPT_LINES] + ([f"… and {count_of(more, 'more line')}"] if more > 0 else [])
-        quoted = (fill(line, _WIDTH - _NAME_WIDTH, initial_indent="| ", subsequent_indent="| ") for line in lines)
+        quoted = (fill(line, WIDTH - NAME_WIDTH, initial_indent="| ", subsequent_indent="| ") for line in lines)
         yield "\n".join([f"The prompt {prompt['name']}{about}:", *quoted])
     if (file := case.record.data.class_names) is not None:
         yield f"{count_of(len(case.class_names), 'class name')}: {case.folder / file.path}"
@@ -319,28 +293,19 @@ def _list_code(case: CaseRun, metric: Metric) -> Iterator[str]:
     protocol = recorded_protocol(case.record.protocol)
     source = registered_datasets().get(case.record.benchmark)
     if source is not None:
-        yield _describe_code("data set", source.open if isinstance(source, PackagedSample) else type(source))
-    yield _describe_code("protocol", type(protocol))
+        yield describe_code("data set", source.open if isinstance(source, PackagedSample) else type(source))
+    yield describe_code("protocol", type(protocol))
     for step in protocol.steps:
-        yield _describe_code("step", step)
+        yield describe_code("step", step)
     for part in filter(None, case.option("parser_version").split(", ")):
         name = f"eyechart.parsers.{part.split(' ')[0]}"
         if find_spec(name) is not None:
-            yield _describe_code("parser", import_module(name))
+            yield describe_code("parser", import_module(name))
     for function in _functions_of(protocol, metric):
-        yield _describe_code("metric", function)
+        yield describe_code("metric", function)
     if is_counted(metric.ci_method):
         for function in (Estimate.proportion, clustered_wilson, wilson):
-            yield _describe_code("value and interval", function)
-
-
-def _describe_code(role: str, target: Callable[..., object] | ModuleType) -> str:
-    """Return where code is and the first paragraph of its docstring; of a module the second one, too: its rules."""
-    count = 2 if isinstance(target, ModuleType) else 1
-    paragraphs = (inspect.getdoc(target) or "").split("\n\n")[:count]
-    about = fill(" ".join(paragraphs), _WIDTH - _NAME_WIDTH, initial_indent="  ", subsequent_indent="  ")
-    where = _shown(target.__file__ or "") if isinstance(target, ModuleType) else _location(target)
-    return f"{role}: {where}\n{about}"
+            yield describe_code("value and interval", function)
 
 
 def _functions_of(protocol: Protocol[Any], metric: Metric) -> Sequence[Callable[..., object]]:
@@ -348,19 +313,3 @@ def _functions_of(protocol: Protocol[Any], metric: Metric) -> Sequence[Callable[
     functions = [*dict.fromkeys(protocol.metrics)]
     named = [one for one in functions if isinstance(one, FunctionType) and metric.name in one.__code__.co_consts]
     return named or functions
-
-
-def _location(target: Callable[..., object]) -> str:
-    """Return the file, the line and the name of a class or a function; only the name of what is written in no file."""
-    target = inspect.unwrap(target)
-    name = getattr(target, "__qualname__", repr(target))
-    try:
-        return f"{_shown(inspect.getsourcefile(target) or '')}:{inspect.getsourcelines(target)[1]} {name}"
-    except (OSError, TypeError):
-        return name
-
-
-def _shown(file: str) -> str:
-    """Return the path of a file, relative to the folder of eyechart if it lies there."""
-    folder = Path(__file__).parents[2]
-    return str(Path(file).relative_to(folder)) if Path(file).is_relative_to(folder) else file

@@ -94,7 +94,7 @@ def sign_flip_max_t(
     shape = (len(tested), len(known))
     generator = np.random.default_rng(seed)
     large = shape[0] * shape[1] * draws > _MOST_FLIPS
-    exact = 2 ** min(shape[1], 62) <= draws
+    exact = takes_all_signs(shape[1], draws)
     if large and len(tested) <= _MOST_CORRELATED:
         drawn = _normal_statistics(rows, column, scaled, shape, draws, generator)
     else:
@@ -109,6 +109,24 @@ def sign_flip_max_t(
         drawn = (matrix @ part / divisor[:, None] for part in signs)
     adjusted[tested] = _step_down(statistics, drawn, exact=exact)
     return adjusted
+
+
+def takes_all_signs(units: int, draws: int = DRAWS) -> bool:
+    """Return whether `sign_flip_max_t` takes all signs of some units, since these are no more than the draws.
+
+    Args:
+        units: The number of units that changed in any number.
+        draws: How many times signs would be drawn.
+
+    Returns:
+        Whether the p-values are exact: a share of all 2^units signs.
+
+    Source: own definition.
+
+    >>> takes_all_signs(13), takes_all_signs(14)
+    (True, False)
+    """
+    return bool(2 ** min(units, 62) <= draws)
 
 
 def _step_down(statistics: Singles, drawn: Iterator[Singles], *, exact: bool) -> Floats:

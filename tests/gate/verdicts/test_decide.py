@@ -7,12 +7,14 @@ import pytest
 from msgspec.structs import replace
 
 from eyechart.errors import SpecError
+from eyechart.gate.comparison.compare_metrics import OTHER as OTHER_METRICS
 from eyechart.gate.comparison.compare_metrics import MetricComparison, compare_metrics
 from eyechart.gate.verdicts.decide import (
+    ALONE,
     ALPHA,
     VERDICTS,
+    Adjustment,
     Rule,
-    _adjust_family,
     decide,
     parse_margin,
     session_verdict,
@@ -104,8 +106,8 @@ def test_images_of_different_data_have_signs_of_their_own(make: Any, share: Any)
     other = [*compare_metrics(*(replace(side, case="imagenet/test/m[]", fingerprint="g") for side in sides))]
     same = [*compare_metrics(*(replace(side, case="imagenet/val/n[]") for side in sides))]
     p = first[0].p
-    assert _adjust_family(first + same, 0.01).tolist() == pytest.approx([p, p])
-    assert _adjust_family(first + other, 0.01)[0] == pytest.approx(1 - (1 - p) ** 2, rel=0.3)
+    assert [verdict.adjusted for verdict in decide(first + same)] == pytest.approx([p, p])
+    assert decide(first + other)[0].adjusted == pytest.approx(1 - (1 - p) ** 2, rel=0.3)
 
 
 def test_a_very_small_level_has_no_random_draws(judged: Any) -> None:
@@ -120,7 +122,24 @@ def test_a_very_small_level_has_no_random_draws(judged: Any) -> None:
 def test_proportions_and_other_metrics_share_the_level(make: Any, share: Any, drawn: Any) -> None:
     before, after = (make([*share(acc1=side), drawn(side)]) for side in (RIGHT, changed(10)))
     comparisons = [*compare_metrics(before, replace(after, weights_sha256=OTHER))]
-    assert _adjust_family(comparisons, 0.01).tolist() == pytest.approx([2 * found.p for found in comparisons])
+    verdicts = decide([dataclasses.replace(comparison, family=OTHER_METRICS) for comparison in comparisons])
+    assert [verdict.adjusted for verdict in verdicts] == pytest.approx([2 * found.p for found in comparisons])
+    assert [verdict.adjustment for verdict in verdicts] == [Adjustment(ALONE, factor=2)] * 2
+
+
+def test_it_says_how_many_numbers_were_adjusted_together(judged: Any) -> None:
+    before = {"acc1": RIGHT, "acc5": RIGHT, "recall": RIGHT}
+    few = judged(before, {"acc1": changed(8), "acc5": changed(9), "recall": changed(2, 3)}, Rule())
+    many = judged(before, {"acc1": changed(8), "acc5": changed(9), "recall": changed(20, 3)}, Rule())
+    assert [str(verdict.adjustment) for verdict in few] == [
+        "",
+        *["joint test of 2 numbers with all signs of 12 units"] * 2,
+    ]
+    assert str(many[1].adjustment) == "joint test of 2 numbers with 10,000 random signs"
+    assert (few[1].adjustment.least, many[1].adjustment.least) == (0, 1 / 10_001)
+    assert str(judged(before, {"acc1": changed(8), "acc5": changed(9), "recall": RIGHT}, Rule(1e-7))[1].adjustment) == (
+        "Holm's correction of 2 numbers"
+    )
 
 
 def test_a_regression_of_any_metric_decides_a_session_and_otherwise_the_primary_ones(judged: Any) -> None:

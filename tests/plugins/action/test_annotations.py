@@ -18,7 +18,9 @@ def verdict(decision: str, **changes: Any) -> MetricVerdict:
     metric = MetricVerdict(
         case="pets/test/prod", protocol="zero_shot", metric="acc1", labels="original", subset="all", family="primary",
         primary=True, before=0.9, after=0.8, change=-0.1, low=-0.2, high=-0.05, n=100, lost=12, gained=2, p=0.001,
-        p_adjusted=0.002, test="mcnemar", loss_limit=0.2, more_samples=None, tier="critical", margin=None, max_drop=0,
+        p_adjusted=0.002, test="mcnemar",
+        adjusted_by="joint test", adjusted_numbers=12, draws=10_000,
+        loss_limit=0.2, more_samples=None, tier="critical", margin=None, max_drop=0,
         verdict=decision,
     )  # fmt: skip
     return msgspec.structs.replace(metric, **changes)

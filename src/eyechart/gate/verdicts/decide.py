@@ -6,9 +6,9 @@ third one, scores) are tested jointly with shared signs of images, other metrics
 both kinds, each has half of the level: adjusted p-values are doubled.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate
 from math import isnan, nan
 
@@ -29,7 +29,7 @@ from eyechart.gate.policy.tiers import ADVISORY, CRITICAL, NO_POLICY, SUPPORTING
 from eyechart.gate.verdicts.value_texts import format_points
 from eyechart.results.evidence import CLOSE, Floats, Ints
 from eyechart.results.metric_definitions import define
-from eyechart.statistics.joint_tests import DRAWS, sign_flip_max_t
+from eyechart.statistics.joint_tests import DRAWS, sign_flip_max_t, takes_all_signs
 from eyechart.statistics.noninferiority import samples_for_margin
 from eyechart.statistics.significance import holm
 
@@ -53,6 +53,7 @@ CONFIDENCE_VERDICTS = CONFIDENCE_REGRESSION, CONFIDENCE_IMPROVEMENT, CONFIDENCE_
     "confidence inconclusive",
     "confidence unchanged",
 )  # of proper scores
+JOINT, HOLM, ALONE = "joint test", "Holm's correction", "no other metric"  # how a p-value is adjusted
 VERDICTS = (*ACCURACY_VERDICTS, *CONFIDENCE_VERDICTS)
 GATES = ACCURACY, SCORE = "accuracy", "score"  # the kinds of metrics whose regression fails a case
 
@@ -105,28 +106,53 @@ DEFAULT_RULE = Rule()
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """A comparison, its adjusted p-value, one of `VERDICTS`, the upper limit of the loss, and the rule for it.
+class Adjustment:
+    """How a p-value was adjusted for the metrics that were tested together with it.
 
-    `least` is the least value that the adjusted p-value can have, 0 where it does not come from random draws.
+    Attributes:
+        method: `JOINT`, `HOLM`, or `ALONE` where nothing was tested with it; "" for slices and what has no test.
+        numbers: How many metrics and pooled decisions were tested together; Holm's correction counts copies once.
+        units: How many sampling units (images or observations) changed in any of them, for the joint test.
+        draws: How many random signs the joint test drew; 0 where it took all 2^units signs.
+        factor: 2 if the family has metrics of both kinds, each with half of the level, else 1.
     """
+
+    method: str = ""
+    numbers: int = 1
+    units: int = 0
+    draws: int = 0
+    factor: int = 1
+
+    @property
+    def least(self) -> float:
+        """The least p-value that the random signs can give, 0 without any."""
+        return self.factor / (self.draws + 1) if self.draws else 0.0
+
+    def __str__(self) -> str:
+        if self.method in ("", ALONE):
+            return ""
+        signs = f" with {self.draws:,} random signs" if self.draws else f" with all signs of {self.units} units"
+        return f"{self.method} of {self.numbers} numbers" + (signs if self.method == JOINT else "")
+
+
+NOT_ADJUSTED = Adjustment()
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A comparison, its adjusted p-value, one of `VERDICTS`, the upper limit of the loss, and the rule for it."""
 
     comparison: MetricComparison
     adjusted: float
     decision: str
     limit: float = nan
     rule: Rule = DEFAULT_RULE
-    least: float = 0.0
-
-    @property
-    def sign_flips(self) -> int:
-        """The number of random signs of the joint test at the level of the rule."""
-        return _number_of_draws(self.rule.alpha)
+    adjustment: Adjustment = NOT_ADJUSTED
 
     @property
     def at_floor(self) -> bool:
         """Whether the adjusted p-value is the least one that random signs can give, so that it is an upper limit."""
-        return self.adjusted <= self.least * (1 + 1e-9)
+        return self.adjusted <= self.adjustment.least * (1 + 1e-9)
 
     @property
     def gated(self) -> bool:
@@ -201,21 +227,29 @@ def decide_with_models(
 
 def decide(comparisons: Sequence[MetricComparison], rule: Rule = DEFAULT_RULE) -> list[Verdict]:
     """Return a verdict for each comparison of a session."""
-    adjusted, least = np.full(len(comparisons), nan), defaultdict[int, float](float)
+    adjusted, adjustments = np.full(len(comparisons), nan), [NOT_ADJUSTED] * len(comparisons)
     for family in FAMILIES:
         indices = [index for index, comparison in enumerate(comparisons) if comparison.family == family]
-        adjusted[indices] = _adjust_family([comparisons[index] for index in indices], rule.alpha)
-        least |= dict(zip(indices, _least_p_values([comparisons[index] for index in indices], rule.alpha), strict=True))
+        p_values, how = _adjust_family([comparisons[index] for index in indices], rule.alpha)
+        adjusted[indices] = p_values
+        for index, adjustment in zip(indices, how, strict=True):
+            adjustments[index] = adjustment
     return [
-        replace(decide_metric(comparison, p, rule, comparison.loss_limit(rule.alpha)), least=least[index])
-        for index, (comparison, p) in enumerate(zip(comparisons, adjusted.tolist(), strict=True))
+        decide_metric(comparison, p, rule, comparison.loss_limit(rule.alpha), adjustment)
+        for comparison, p, adjustment in zip(comparisons, adjusted.tolist(), adjustments, strict=True)
     ]
 
 
-def decide_metric(comparison: MetricComparison, adjusted: float, rule: Rule, limit: float = nan) -> Verdict:
+def decide_metric(
+    comparison: MetricComparison,
+    adjusted: float,
+    rule: Rule,
+    limit: float = nan,
+    adjustment: Adjustment = NOT_ADJUSTED,
+) -> Verdict:
     """Return the verdict on a metric from its adjusted p-value and the upper limit of its loss."""
     own = rule.for_metric(comparison)
-    return Verdict(comparison, adjusted, _decide(comparison, adjusted, limit, own), limit, own)
+    return Verdict(comparison, adjusted, _decide(comparison, adjusted, limit, own), limit, own, adjustment)
 
 
 def kind_of_metric(comparison: MetricComparison) -> str:
@@ -241,61 +275,45 @@ def _decide(comparison: MetricComparison, adjusted: float, limit: float, rule: R
     return NO_REGRESSION if limit == 0 or (rule.margin and limit < rule.margin) else INCONCLUSIVE
 
 
-def _adjust_family(comparisons: Sequence[MetricComparison], alpha: float) -> Floats:
-    """Return the p-values of a family (n,), adjusted for all of its metrics; NaN where there is no test.
+def _adjust_family(comparisons: Sequence[MetricComparison], alpha: float) -> tuple[Floats, list[Adjustment]]:
+    """Return the p-values of a family (n,), adjusted for all of its metrics, and how; NaN where there is no test.
 
     A family with metrics of both kinds, tested jointly and by Holm's correction, has its p-values doubled (Bonferroni's
     correction for the two kinds). A test more never lowers the p-value of another one, but for the error of random
     draws. A level below 0.001 would take too many draws: Holm's correction is then used for all metrics.
     """
-    adjusted = np.full(len(comparisons), nan)
+    adjusted, adjustments = np.full(len(comparisons), nan), [NOT_ADJUSTED] * len(comparisons)
     tested = [index for index, comparison in enumerate(comparisons) if not isnan(comparison.p)]
-    draws, joint = _number_of_draws(alpha), _jointly_tested(comparisons, alpha)
+    draws = max(DRAWS, round(DRAWS_PER_LEVEL / alpha))
+    joint = [index for index in tested if comparisons[index].changes] if draws <= MOST_DRAWS else []
     others = sorted({*tested} - {*joint})
-    kinds = bool(joint) + bool(others)
-    if joint:
-        adjusted[joint] = _joint_p_values([comparisons[index] for index in joint], draws) * kinds
-    if others:
-        adjusted[others] = _distinct_holm([comparisons[index] for index in others]) * kinds
-    return np.asarray(np.minimum(adjusted, 1.0), np.float64)
+    factor = bool(joint) + bool(others)
+    for indices, adjust in ((joint, partial(_joint_p_values, draws=draws)), (others, _distinct_holm)):
+        if indices:
+            p_values, how = adjust([comparisons[index] for index in indices])
+            adjusted[indices] = np.minimum(p_values * factor, 1.0)
+            for index in indices:
+                adjustments[index] = replace(how, factor=factor)
+    return adjusted, adjustments
 
 
-def _number_of_draws(alpha: float) -> int:
-    """Return the number of random signs of the joint test at a level."""
-    return max(DRAWS, round(DRAWS_PER_LEVEL / alpha))
-
-
-def _jointly_tested(comparisons: Sequence[MetricComparison], alpha: float) -> list[int]:
-    """Return the indices of the metrics of a family that are tested jointly, by random signs."""
-    if _number_of_draws(alpha) > MOST_DRAWS:
-        return []
-    return [
-        index for index, comparison in enumerate(comparisons) if comparison.changes and not isnan(comparison.p)
-    ]  # fmt: skip
-
-
-def _least_p_values(comparisons: Sequence[MetricComparison], alpha: float) -> list[float]:
-    """Return the least adjusted p-value that each metric of a family can have, 0 where there is none."""
-    joint = {*_jointly_tested(comparisons, alpha)}
-    kinds = bool(joint) + any(not isnan(c.p) and index not in joint for index, c in enumerate(comparisons))
-    least = kinds / (_number_of_draws(alpha) + 1) if len(joint) > 1 else 0.0
-    return [least if index in joint else 0.0 for index in range(len(comparisons))]
-
-
-def _joint_p_values(comparisons: Sequence[MetricComparison], draws: int = DRAWS) -> Floats:
+def _joint_p_values(comparisons: Sequence[MetricComparison], draws: int) -> tuple[Floats, Adjustment]:
     """Return the p-values of proportions from `sign_flip_max_t`, none below that of its own exact test."""
     own = np.array([comparison.p for comparison in comparisons])
     if len(comparisons) == 1:
-        return own
+        return own, Adjustment(ALONE)
     parts = [(index, part) for index, comparison in enumerate(comparisons) for part in comparison.changes]
+    units = _number_clusters([part for _, part in parts])
     joint = sign_flip_max_t(
         np.repeat([index for index, _ in parts], [len(part.clusters) for _, part in parts]),
-        _number_clusters([part for _, part in parts]),
+        units,
         np.concatenate([part.changes for _, part in parts]),
         len(comparisons),
         draws,
     )
-    return np.asarray(np.maximum(joint, own), np.float64)
+    changed = len(np.unique(units))
+    how = Adjustment(JOINT, len(comparisons), changed, 0 if takes_all_signs(changed, draws) else draws)
+    return np.maximum(joint, own), how
 
 
 def _number_clusters(changes: Sequence[ClusterChanges]) -> Ints:
@@ -312,7 +330,7 @@ def _number_clusters(changes: Sequence[ClusterChanges]) -> Ints:
     return np.concatenate([part.clusters + starts[part.data] for part in changes])
 
 
-def _distinct_holm(comparisons: Sequence[MetricComparison]) -> Floats:
+def _distinct_holm(comparisons: Sequence[MetricComparison]) -> tuple[Floats, Adjustment]:
     """Return p-values with Holm's correction, in which metrics with identical evidence are one test."""
     keys = [
         (*comparison.evidence, comparison.p) if comparison.evidence else index
@@ -321,7 +339,7 @@ def _distinct_holm(comparisons: Sequence[MetricComparison]) -> Floats:
     first = {key: index for index, key in reversed([*enumerate(keys)])}
     adjusted = holm([comparisons[index].p for index in first.values()])
     of_key = dict(zip(first, adjusted.tolist(), strict=True))
-    return np.array([of_key[key] for key in keys])
+    return np.array([of_key[key] for key in keys]), Adjustment(HOLM if len(first) > 1 else ALONE, len(first))
 
 
 def session_verdict(verdicts: Iterable[Verdict]) -> str:

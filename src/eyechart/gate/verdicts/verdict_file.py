@@ -50,6 +50,11 @@ class MetricVerdict(msgspec.Struct, frozen=True, kw_only=True):
     ]
     p: Annotated[float | None, doc("Two-sided p-value of this metric alone, null if it cannot be tested.")]
     p_adjusted: Annotated[float | None, doc("The p-value adjusted for all metrics of the family.")]
+    adjusted_by: Annotated[
+        str, doc("joint test, Holm's correction, no other metric; empty for slices and what cannot be tested.")
+    ]
+    adjusted_numbers: Annotated[int, doc("Number of metrics and pooled decisions that were tested together.")]
+    draws: Annotated[int | None, doc("Number of random signs of the joint test, null where it took all or none.")]
     test: Annotated[str, doc("Name of the test of this metric alone.")]
     loss_limit: Annotated[float | None, doc("Upper confidence limit of the loss, one-sided at 1 - alpha.")]
     more_samples: Annotated[int | None, doc("Samples more that would exclude a loss of the margin, null if not known.")]
@@ -189,6 +194,9 @@ def summarise_metric(verdict: Verdict) -> MetricVerdict:
         gained=comparison.gained if comparison.counts_samples else None,
         p=_number_or_none(comparison.p),
         p_adjusted=_number_or_none(verdict.adjusted),
+        adjusted_by=verdict.adjustment.method,
+        adjusted_numbers=verdict.adjustment.numbers,
+        draws=verdict.adjustment.draws or None,
         test=comparison.method,
         loss_limit=_number_or_none(verdict.limit),
         more_samples=verdict.samples_to_decide(),

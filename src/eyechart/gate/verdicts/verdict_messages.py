@@ -79,11 +79,12 @@ def describe_loss(verdicts: Sequence[Verdict], of_case: Sequence[MetricCompariso
         samples += f" ({counts[0]} in the baseline, {counts[1]} now)"
     change = f"{format_change(comparison)}, {samples}"
     p_values = f"{format_p_value(comparison.p)}, {format_adjusted(verdict)}"
+    how = f" ({verdict.adjustment})" if str(verdict.adjustment) else ""
     lines = [
         f"{comparison.case} ({comparison.protocol}): {comparison.name} is worse than the baseline.",
         *([f"  {sentence}"] if (sentence := describe_metric(comparison.metric.name)) else []),
         f"  {before} in the baseline, {after} now: {change}",
-        f"  {comparison.method}, {p_values} adjusted for {TOGETHER.get(comparison.family, comparison.family)}",
+        f"  {comparison.method}, {p_values} adjusted for {TOGETHER.get(comparison.family, comparison.family)}{how}",
     ]
     if others:
         lines.append(f"  the same samples also changed: {'; '.join(other.comparison.name for other in others)}")
@@ -314,7 +315,7 @@ def format_adjusted(verdict: Verdict) -> str:
 
 def describe_floor(verdicts: Iterable[Verdict]) -> Iterator[str]:
     """Yield for each adjusted p-value that is printed as a limit how many random signs it comes from."""
-    for text, flips in sorted({(format_adjusted(item), item.sign_flips) for item in verdicts if item.at_floor}):
+    for text, flips in sorted({(format_adjusted(item), item.adjustment.draws) for item in verdicts if item.at_floor}):
         yield f"{text} is the smallest adjusted p-value that {flips:,} random sign flips can show"
 
 
