@@ -56,7 +56,7 @@ def test_what_is_written_is_what_the_schema_describes_and_is_read_again(
 def test_a_number_that_there_is_not_is_null(make: Any, named: Any) -> None:
     sides = (make([named("ig", value, interval=None)]) for value in (0.5, 0.4))
     (metric,) = summarise_session(decide([*compare_metrics(*sides)]), [], Rule()).metrics
-    absent = {"low", "high", "lost", "gained", "p", "p_adjusted", "loss_limit", "more_samples", "margin"}
+    absent = {"low", "high", "lost", "gained", "p", "p_adjusted", "draws", "loss_limit", "more_samples", "margin"}
     assert {name for name, value in msgspec.structs.asdict(metric).items() if value is None} == absent
     assert metric.change == pytest.approx(-0.1)
 
