@@ -67,3 +67,21 @@ def save_graph(
     else:
         onnx.save(model, path)
     return path
+
+
+def save_both_towers(path: Path) -> Path:
+    """Save both towers in one file, with the inputs and outputs that optimum writes; a text's feature is a sum."""
+    proto = onnx.load(save_graph(path, ("n", 3, 96, 96), output="image_embeds"))
+    proto.graph.node.extend(
+        [
+            helper.make_node("Mul", ["input_ids", "attention_mask"], ["masked"]),
+            helper.make_node("Cast", ["masked"], ["numbers"], to=TensorProto.FLOAT),
+            helper.make_node("ReduceSum", ["numbers", "last"], ["text_embeds"], keepdims=1),
+        ]
+    )
+    proto.graph.initializer.append(numpy_helper.from_array(np.array([1]), "last"))
+    for name in ("input_ids", "attention_mask"):
+        proto.graph.input.append(helper.make_tensor_value_info(name, TensorProto.INT64, ("m", "length")))
+    proto.graph.output.append(helper.make_tensor_value_info("text_embeds", TensorProto.FLOAT, ("m", 1)))
+    onnx.save(proto, path)
+    return path

@@ -1,29 +1,25 @@
 """Image and text towers in `.onnx` files: the packaged CLIP, exported here, and what cannot be read."""
 
-import json
-import shutil
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import numpy_helper
 from PIL import Image
 
-import eyechart
 from eyechart.errors import ModelError, SpecError
 from eyechart.models.exported.clip import OnnxClip
 from eyechart.models.exported.export import export_onnx
 from eyechart.models.open_clip.encoder import OpenClipEncoder
 from eyechart.models.spec import parse_spec
-from tests.onnx_graphs import WEIGHTS, save_graph
+from tests.models.exported.plain_images import open_file
+from tests.onnx_graphs import WEIGHTS, save_both_towers, save_graph
 
 LIKE = "like=open_clip[toybox-clip]"
 TEXTS = ("a red ball", "a blue cube on a table", "a red ball")
-
-
-def model(folder: Path, *parts: str) -> OnnxClip:
-    return OnnxClip(parse_spec(f"onnx_clip[{','.join([str(folder), *parts])}]"))
+model = partial(open_file, OnnxClip)
 
 
 @pytest.fixture(scope="module")
@@ -98,28 +94,10 @@ def test_both_towers_are_in_the_digest(tmp_path: Path) -> None:
     assert len(digests) == 3
 
 
-def save_whole(path: Path) -> Path:
-    """Save both towers in one file, with the inputs and outputs that optimum writes; a text's feature is a sum."""
-    proto = onnx.load(save_graph(path, ("n", 3, 96, 96), output="image_embeds"))
-    proto.graph.node.extend(
-        [
-            helper.make_node("Mul", ["input_ids", "attention_mask"], ["masked"]),
-            helper.make_node("Cast", ["masked"], ["numbers"], to=TensorProto.FLOAT),
-            helper.make_node("ReduceSum", ["numbers", "last"], ["text_embeds"], keepdims=1),
-        ]
-    )
-    proto.graph.initializer.append(numpy_helper.from_array(np.array([1]), "last"))
-    for name in ("input_ids", "attention_mask"):
-        proto.graph.input.append(helper.make_tensor_value_info(name, TensorProto.INT64, ("m", "length")))
-    proto.graph.output.append(helper.make_tensor_value_info("text_embeds", TensorProto.FLOAT, ("m", 1)))
-    onnx.save(proto, path)
-    return path
-
-
 @pytest.mark.parametrize("place", ["model.onnx", "onnx/model.onnx"])
 def test_both_towers_may_be_in_one_file_with_a_mask(tmp_path: Path, place: str) -> None:
     (tmp_path / "onnx").mkdir()
-    path = save_whole(tmp_path / place)
+    path = save_both_towers(tmp_path / place)
     made = model(path if place == "model.onnx" else tmp_path, LIKE)
     images = [Image.new("RGB", (96, 96), colour) for colour in ("red", "green", "black")]
     rows = made.encode_images([made.prepare(image) for image in images])
@@ -144,54 +122,6 @@ def test_another_kind_of_original_is_refused(tmp_path: Path) -> None:
         model(tmp_path, "like=timm[]")
 
 
-def test_without_an_original_a_tokenizer_is_needed(tmp_path: Path) -> None:
-    save_whole(tmp_path / "model.onnx")
-    (tmp_path / "config.json").write_text('{"model_type": "clip"}', encoding="utf-8")
-    with pytest.raises(ModelError, match=r"says how texts are read\. Expected open_clip_config\.json, or tokenizer\.j"):
-        model(tmp_path)
-
-
-@pytest.fixture
-def hub(tmp_path: Path) -> Path:
-    """A folder as of optimum or transformers.js: the graph in `onnx`, and the settings above it."""
-    (tmp_path / "onnx").mkdir()
-    save_whole(tmp_path / "onnx" / "model.onnx")
-    samples = Path(eyechart.__file__).parent / "samples" / "toybox-clip"
-    for name in ("tokenizer.json", "tokenizer_config.json"):
-        shutil.copyfile(samples / name, tmp_path / name)
-    settings = {
-        "config.json": {"model_type": "clip", "text_config": {"max_position_embeddings": 16}},
-        "preprocessor_config.json": {
-            "image_processor_type": "CLIPImageProcessor",
-            "size": {"shortest_edge": 96},
-            "crop_size": {"height": 96, "width": 96},
-            "do_resize": True,
-            "do_center_crop": True,
-            "do_normalize": True,
-            "do_rescale": True,
-            "rescale_factor": 1 / 255,
-            "resample": 3,
-            "image_mean": [0.5, 0.5, 0.5],
-            "image_std": [0.5, 0.5, 0.5],
-        },
-    }
-    for name, content in settings.items():
-        (tmp_path / name).write_text(json.dumps(content), encoding="utf-8")
-    return tmp_path
-
-
-@pytest.mark.parametrize("name", ["", "onnx", "onnx/model.onnx"])
-def test_texts_are_read_by_the_tokenizer_in_the_folder_or_above(hub: Path, name: str) -> None:
-    from transformers import AutoTokenizer
-
-    made = model(hub / name, "logit_scale=50")
-    read = AutoTokenizer.from_pretrained(hub)(list(TEXTS))["input_ids"]  # the mask leaves out what is behind them
-    np.testing.assert_allclose(made.encode_texts(TEXTS), [[sum(row)] for row in read])
-    assert made.encode_images([made.prepare(Image.new("RGB", (96, 96)))]).shape == (1, 4)
-    assert (made.logit_scale, made.templates) == (50, "80")
-    assert made.identity.in_key != model(hub / name, "logit_scale=51").identity.in_key
-
-
 def test_the_factor_of_cosines_is_in_the_file_or_is_asked_for(hub: Path) -> None:
     with pytest.raises(ModelError, match=r"does not say its factor of cosines, .* Write logit_scale=NUMBER, such as"):
         _ = model(hub).logit_scale
@@ -199,25 +129,6 @@ def test_the_factor_of_cosines_is_in_the_file_or_is_asked_for(hub: Path) -> None
     proto.graph.initializer.append(numpy_helper.from_array(np.log(np.float32(30)), "logit_scale"))
     onnx.save(proto, hub / "onnx" / "model.onnx")
     assert model(hub).logit_scale == pytest.approx(30)
-
-
-@pytest.mark.parametrize(
-    ("family", "sentence"),
-    [
-        ("bert", r"config\.json has the model_type bert\. Expected one of clip, "),
-        ("chinese_clip", r"model\.onnx has no input attention_mask, which its model needs"),
-    ],
-)
-def test_how_a_family_reads_texts_is_never_guessed(hub: Path, family: str, sentence: str) -> None:
-    (hub / "config.json").write_text(json.dumps({"model_type": family}), encoding="utf-8")
-    proto = onnx.load(hub / "onnx" / "model.onnx")
-    (mask,) = (port for port in proto.graph.input if port.name == "attention_mask")
-    mask.name = "input_ids" if family == "bert" else mask.name
-    proto.graph.input.remove(mask)
-    proto.graph.node[3].input[1] = "input_ids"
-    onnx.save(proto, hub / "onnx" / "model.onnx")
-    with pytest.raises(ModelError, match=sentence):
-        model(hub).encode_texts(TEXTS)
 
 
 def test_inputs_other_than_tokens_are_listed(tmp_path: Path) -> None:

@@ -3,16 +3,13 @@
 import json
 import subprocess
 import sys
-import warnings
-from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from torch import Tensor, nn
-from torch.export import Dim, export
 
 from eyechart.api.compression import compress
 from eyechart.errors import ModelError
@@ -20,72 +17,18 @@ from eyechart.models.exported.classifier import ExecuTorchClassifier
 from eyechart.models.exported.graph import instructions
 from eyechart.models.spec import ModelSpec, parse_spec
 from eyechart.models.timm.classifier import TimmClassifier
-from tests.models.exported.plain_images import COLOURS, HALF, answers, expected
+from tests.executorch_graphs import Means, quantised, save
+from tests.models.exported.plain_images import COLOURS, HALF, answers, expected, open_file
 from tests.onnx_graphs import WEIGHTS
 
 pytestmark = pytest.mark.deep  # ExecuTorch is a package of the deep tests
-
-
-class Means(nn.Module):
-    """The means of the channels, times weights; `last` is what follows."""
-
-    def __init__(self, last: Callable[[Tensor], Any] = lambda scores: scores, axes: Sequence[int] = (2, 3)) -> None:
-        super().__init__()
-        self.dense, self.last, self.axes = nn.Linear(3, 4, bias=False), last, [*axes]
-        self.dense.weight = nn.Parameter(torch.from_numpy(WEIGHTS.T.copy()))
-
-    def forward(self, images: Tensor) -> Any:
-        return self.last(self.dense(images.float().mean(self.axes)))
-
-
-def save(path: Path, module: nn.Module, images: Tensor, most: int = 0, *, portable: bool = False) -> Path:
-    """Export a module; `most` lets the batch be free up to it, and `portable` leaves XNNPACK out."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
-        from executorch.exir import to_edge_transform_and_lower
-
-        shapes = ({0: Dim("batch", max=most)},) if most else None
-        program = export(module.eval(), (images,), dynamic_shapes=shapes)
-        edge = to_edge_transform_and_lower(program, partitioner=[] if portable else [XnnpackPartitioner()])
-        path.write_bytes(edge.to_executorch().buffer)
-    return path
-
-
-def quantised(module: nn.Module, images: Tensor, *, dynamic: bool) -> nn.Module:
-    """Return a module whose numbers are int8, by the images or while it computes."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (
-            XNNPACKQuantizer,
-            get_symmetric_quantization_config,
-        )
-        from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
-
-        quantizer = XNNPACKQuantizer().set_global(
-            get_symmetric_quantization_config(is_per_channel=True, is_dynamic=dynamic)
-        )
-        prepared = prepare_pt2e(export(module.eval(), (images,)).module(), quantizer)
-        prepared(images)
-        made: nn.Module = convert_pt2e(prepared)
-    made.eval = lambda: made  # an exported module has none
-    return made
+model = partial(open_file, ExecuTorchClassifier)
 
 
 @pytest.fixture(autouse=True)
 def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give every file of these tests one thread, since those of a process cannot change."""
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-
-
-@pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Images of a batch of one."""
-    return save(tmp_path_factory.mktemp("small") / "m.pte", Means(), torch.zeros(1, 3, 8, 8))
-
-
-def model(path: Path, *parts: str) -> ExecuTorchClassifier:
-    return ExecuTorchClassifier(parse_spec(f"executorch[{','.join([str(path), *parts])}]"))
 
 
 def test_the_batch_is_the_files(small: Path, steps: Path) -> None:
@@ -134,14 +77,6 @@ def test_a_float_graph_says_so_and_all_is_in_the_key(small: Path, steps: Path) -
     assert made.libraries.keys() == {"executorch", "torch", "pillow"}
 
 
-def test_a_quantised_graph_says_so(tmp_path: Path, steps: Path) -> None:
-    images = torch.rand(1, 3, 8, 8)
-    path = save(tmp_path / "m.pte", quantised(Means(), images, dynamic=False), images)
-    made = model(path, f"preprocessing={steps}")
-    assert (made.identity.dtype, made.identity.processor["instructions"]) == ("int8", instructions())
-    assert answers(made).shape == (4, 4)
-
-
 def test_other_images_change_no_byte_of_a_dynamically_quantised_graph(tmp_path: Path, steps: Path) -> None:
     images = torch.rand(4, 3, 8, 8)
     made = model(save(tmp_path / "m.pte", quantised(Means(), images, dynamic=True), images), f"preprocessing={steps}")
@@ -149,38 +84,6 @@ def test_other_images_change_no_byte_of_a_dynamically_quantised_graph(tmp_path: 
     together = answers(made)
     assert together.tobytes() == b"".join(answers(made, [colour]).tobytes() for colour in COLOURS)
     assert not np.array_equal(together, expected())
-
-
-def damaged(source: Path, path: Path, kind: str) -> Path:
-    data = source.read_bytes()
-    texts = {
-        "cut": data[: len(data) // 2],
-        "pointer": b"version https://git-lfs.github.com/spec/v1\noid sha256:dce8\nsize 344569044\n",
-        "empty": b"",
-        "html": b"<!doctype html><html><body>404</body></html>",
-        "payload": data.replace(b"XH00", b"XX00"),
-        "other": b"\x08\x07\x12\x07pytorch" + bytes(100),
-    }
-    if kind != "missing":
-        path.write_bytes(texts[kind])
-    return path
-
-
-@pytest.mark.parametrize(
-    ("kind", "sentence"),
-    [
-        ("missing", r"missing\.pte does not exist\. Check the path"),
-        ("cut", r"cut\.pte is cut or damaged .* Fetch or export it again"),
-        ("payload", r"payload\.pte is cut or damaged .* Fetch or export it again"),
-        ("pointer", r"pointer\.pte is a pointer of Git LFS instead of the file: run git lfs pull"),
-        ("empty", r"empty\.pte is empty \(0 bytes\): copy it again"),
-        ("html", r"html\.pte is a web page, such as that of an error"),
-        ("other", r"other\.pte is no file of ExecuTorch, which has ET as its bytes 5 and 6"),
-    ],
-)
-def test_a_bad_file_is_one_sentence(small: Path, tmp_path: Path, steps: Path, kind: str, sentence: str) -> None:
-    with pytest.raises(ModelError, match=sentence):
-        _ = model(damaged(small, tmp_path / f"{kind}.pte", kind), f"preprocessing={steps}").identity
 
 
 def test_a_graph_that_does_not_suit(small: Path, tmp_path: Path) -> None:
@@ -258,3 +161,11 @@ assert portable_lib._threadpool_get_thread_count() == 2
     assert done.returncode == 0, done.stderr
     assert np.load(tmp_path / "rows.npy").tobytes() == made.classify(prepared).tobytes()
     assert ExecuTorchClassifier(spec).identity.in_key == made.identity.in_key
+
+
+def test_a_quantised_graph_says_so(tmp_path: Path, steps: Path) -> None:
+    images = torch.rand(1, 3, 8, 8)
+    path = save(tmp_path / "m.pte", quantised(Means(), images, dynamic=False), images)
+    made = model(path, f"preprocessing={steps}")
+    assert (made.identity.dtype, made.identity.processor["instructions"]) == ("int8", instructions())
+    assert answers(made).shape == (4, 4)

@@ -1,7 +1,7 @@
 """Classifiers that LiteRT computes: small graphs made here, and EfficientNet-Lite0."""
 
 import json
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +16,12 @@ from eyechart.models.exported.classifier import LiteRtClassifier
 from eyechart.models.exported.graph import instructions
 from eyechart.models.runtime.torch_runtime import out_of_memory
 from eyechart.models.spec import ModelSpec, parse_spec
-from tests.models.exported.plain_images import COLOURS, HALF, answers, expected, normalised
+from tests.models.exported.plain_images import COLOURS, HALF, answers, expected, normalised, open_file
 from tests.onnx_graphs import WEIGHTS
 from tests.tflite_graphs import Writer, save_huge_tflite, save_lite0, save_tflite
 
 pytestmark = pytest.mark.deep  # LiteRT is a package of the deep tests
-
-
-def model(path: Path, *parts: str) -> LiteRtClassifier:
-    return LiteRtClassifier(parse_spec(f"litert[{','.join([str(path), *parts])}]"))
+model = partial(open_file, LiteRtClassifier)
 
 
 @pytest.mark.parametrize("shape", [(None, 8, 8, 3), (None, 3, 8, 8), (None, None, None, 3), (1, 8, 8, 3), (3, 8, 8, 3)])
@@ -120,17 +117,6 @@ def test_scores_are_found_by_name_among_several_outputs(tmp_path: Path, steps: P
         answers(model(softened, f"preprocessing={steps}"))
 
 
-def test_the_signature_names_the_outputs(tmp_path: Path, steps: Path) -> None:
-    graph = Writer()
-    image, means, scores = graph.tensor((None, 8, 8, 3)), graph.tensor((None, 3)), graph.tensor((None, 4))
-    graph.operator("MEAN", [image, graph.constant(np.array([1, 2], np.int32))], means)
-    kernel = graph.constant(WEIGHTS.T.copy())
-    graph.operator("FULLY_CONNECTED", [means, kernel, -1], scores)
-    named = {"features": means, "scores": scores}
-    made = model(graph.save(tmp_path / "m.tflite", [image], [means, scores], signature=named), f"preprocessing={steps}")
-    np.testing.assert_allclose(answers(made), expected(), atol=1e-5)
-
-
 @pytest.fixture(scope="module")
 def wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A convolution and a product whose weights are int8, and whose activations are floats."""
@@ -172,137 +158,6 @@ def test_the_threads_are_those_of_the_suites_division(
     assert model(path, f"preprocessing={steps}", "threads=2").graph.threads == 2
 
 
-def described(mean: Sequence[float], std: Sequence[float], labels: str) -> bytes:
-    """Return metadata as `metadata_schema.fbs` has them, with the fields that matter here."""
-    import flatbuffers
-
-    builder = flatbuffers.Builder(0)
-
-    def floats(values: Sequence[float]) -> int:
-        builder.StartVector(4, len(values), 4)
-        for value in reversed(values):
-            builder.PrependFloat32(value)
-        return int(builder.EndVector())
-
-    def table(size: int, **fields: tuple[str, int]) -> int:
-        builder.StartObject(size)
-        for place, (kind, value) in fields.items():
-            slot = int(place.removeprefix("f"))
-            if kind == "byte":
-                builder.PrependUint8Slot(slot, value, 0)
-            else:
-                builder.PrependUOffsetTRelativeSlot(slot, value, 0)
-        return int(builder.EndObject())
-
-    def listed(child: int) -> int:
-        builder.StartVector(4, 1, 4)
-        builder.PrependUOffsetTRelative(child)
-        return int(builder.EndVector())
-
-    means, deviations = floats(mean), floats(std)
-    options = table(2, f0=("", means), f1=("", deviations))
-    units = listed(table(2, f0=("byte", 1), f1=("", options)))
-    name = builder.CreateString(labels)
-    files = listed(table(5, f0=("", name), f2=("byte", 2)))
-    inputs, outputs = listed(table(7, f4=("", units))), listed(table(7, f6=("", files)))
-    subgraphs = listed(table(10, f2=("", inputs), f3=("", outputs)))
-    builder.Finish(table(8, f3=("", subgraphs)), b"M001")
-    return bytes(builder.Output())
-
-
-NAMES = "blue\nfire truck\ngreen\ngrey\n"
-
-
-def test_litert_metadata_say_the_normalisation_and_the_classes(tmp_path: Path) -> None:
-    entry = {"TFLITE_METADATA": described([127.5], [127.5], "labels.txt"), "min_runtime_version": b"1.5.0"}
-    made = model(save_tflite(tmp_path / "m.tflite", metadata=entry, files={"labels.txt": NAMES}))
-    assert made.head is not None
-    assert made.head.names == ("blue", "fire truck", "green", "grey")
-    assert (made.preprocessing.mean, made.preprocessing.std) == ((0.5,) * 3, (0.5,) * 3)
-    assert (made.preprocessing.resize, made.preprocessing.crop) == ((8, 8), None)
-    np.testing.assert_allclose(answers(made), expected(), atol=1e-5)
-
-
-def test_a_normalisation_of_each_channel(tmp_path: Path) -> None:
-    mean, std = [123.675, 116.28, 103.53], [58.395, 57.12, 57.375]
-    entry = {"TFLITE_METADATA": described(mean, std, "labels.txt")}
-    made = model(save_tflite(tmp_path / "m.tflite", metadata=entry, files={"labels.txt": NAMES}))
-    np.testing.assert_allclose(made.preprocessing.mean, [0.485, 0.456, 0.406], rtol=1e-6)
-    np.testing.assert_allclose(made.preprocessing.std, [0.229, 0.224, 0.225], rtol=1e-6)
-
-
-def test_a_file_of_classes_that_is_absent_or_of_another_number(tmp_path: Path, steps: Path) -> None:
-    entry = {"TFLITE_METADATA": described([0], [1], "labels.txt")}
-    with pytest.raises(ModelError, match=r"names its classes in labels\.txt, which is not zipped into it"):
-        _ = model(save_tflite(tmp_path / "m.tflite", metadata=entry), f"preprocessing={steps}").head
-    path = save_tflite(tmp_path / "m.tflite", metadata=entry, files={"labels.txt": "a\nb\n"})
-    with pytest.raises(ModelError, match=r"names 2 classes, but m\.tflite has 4 outputs"):
-        _ = model(path, f"preprocessing={steps}").head
-
-
-def test_what_ultralytics_zips_into_the_file(tmp_path: Path) -> None:
-    names = {"0": "blue", "1": "fire truck", "2": "green", "3": "grey"}
-    said = {"author": "Ultralytics", "task": "classify", "batch": 1, "imgsz": [8, 8], "names": names, "channels": 3}
-    made = model(save_tflite(tmp_path / "m.tflite", (1, 8, 8, 3), files={"metadata.json": json.dumps(said, indent=2)}))
-    assert made.head is not None
-    assert made.head.names == ("blue", "fire truck", "green", "grey")
-    assert (made.preprocessing.resize, made.preprocessing.crop, made.preprocessing.std) == (8, (8, 8), (1, 1, 1))
-
-
-def test_entries_of_eyechart_are_read(tmp_path: Path) -> None:
-    entries = {"eyechart.preprocessing": json.dumps(HALF).encode(), "eyechart.classes": b'["a", "b", "c", "d"]'}
-    made = model(save_tflite(tmp_path / "m.tflite", metadata=entries))
-    assert made.preprocessing.mean == (0.5, 0.5, 0.5)
-    assert made.head is not None
-    assert made.head.names == ("a", "b", "c", "d")
-
-
-def test_preprocessing_is_never_guessed(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"m\.tflite says nothing about its preprocessing: .*NormalizationOptions"):
-        _ = model(save_tflite(tmp_path / "m.tflite")).identity
-
-
-def damaged(path: Path, kind: str) -> Path:
-    data = save_tflite(path).read_bytes()
-    if kind == "missing":
-        path.unlink()
-    if kind == "folder":
-        path.unlink()
-        path.mkdir()
-        save_tflite(path / "inner.tflite")
-    texts = {
-        "cut": data[: len(data) // 2],
-        "head": data[:40],
-        "pointer": b"version https://git-lfs.github.com/spec/v1\noid sha256:dce8\nsize 344569044\n",
-        "empty": b"",
-        "html": b"<!doctype html><html><body>404</body></html>",
-        "other": b"\x08\x07\x12\x07pytorch" + bytes(100),
-        "noise": data[:8] + np.random.default_rng(0).bytes(len(data)),
-    }
-    if kind in texts:
-        path.write_bytes(texts[kind])
-    return path
-
-
-@pytest.mark.parametrize(
-    ("kind", "sentence"),
-    [
-        ("missing", r"missing\.tflite does not exist\. Check the path"),
-        ("folder", r"folder\.tflite is a folder\. Name a file instead; it has inner\.tflite"),
-        ("cut", r"cut\.tflite is cut or damaged .* Fetch or convert it again"),
-        ("head", r"head\.tflite is cut or damaged"),
-        ("noise", r"noise\.tflite is cut or damaged"),
-        ("pointer", r"pointer\.tflite is a pointer of Git LFS instead of the file: run git lfs pull"),
-        ("empty", r"empty\.tflite is empty \(0 bytes\): copy it again"),
-        ("html", r"html\.tflite is a web page, such as that of an error"),
-        ("other", r"other\.tflite is no file of LiteRT, which has TFL3 as its bytes 5 to 8"),
-    ],
-)
-def test_a_bad_file_is_one_sentence(tmp_path: Path, steps: Path, kind: str, sentence: str) -> None:
-    with pytest.raises(ModelError, match=sentence):
-        _ = model(damaged(tmp_path / f"{kind}.tflite", kind), f"preprocessing={steps}").identity
-
-
 @pytest.mark.parametrize(
     ("shape", "sentence"),
     [
@@ -314,14 +169,6 @@ def test_a_bad_file_is_one_sentence(tmp_path: Path, steps: Path, kind: str, sent
 def test_a_graph_that_does_not_suit(tmp_path: Path, steps: Path, shape: Any, sentence: str) -> None:
     with pytest.raises(ModelError, match=sentence):
         _ = model(save_tflite(tmp_path / "m.tflite", shape), f"preprocessing={steps}").identity
-
-
-def test_a_file_without_the_graph_is_refused(tmp_path: Path, steps: Path) -> None:
-    graph = Writer()
-    image = graph.tensor((None, 8, 8, 3), name="images")
-    made = model(graph.save(tmp_path / "m.tflite", [image], [image]), f"preprocessing={steps}")
-    with pytest.raises(ModelError, match=r"m\.tflite holds no operator\. Convert it again, into one file"):
-        _ = made.identity
 
 
 @pytest.mark.parametrize("custom", ["FlexErf", "MyOperator"])
@@ -358,14 +205,6 @@ def test_memory_that_runs_out_is_an_error_of_memory(tmp_path: Path) -> None:
         graph.run({"images": images}, "logits")
     assert out_of_memory(raised.value)
     assert graph.run({"images": images[:1]}, "logits").shape == (1, 81)
-
-
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.99])
-def test_a_cut_file_is_known_wherever_it_ends(tmp_path: Path, steps: Path, share: float) -> None:
-    path = save_tflite(tmp_path / "m.tflite", last=["SOFTMAX"])
-    path.write_bytes(path.read_bytes()[: int(path.stat().st_size * share)])
-    with pytest.raises(ModelError, match=r"m\.tflite is cut or damaged"):
-        _ = model(path, f"preprocessing={steps}").identity
 
 
 def test_efficientnet_lite0_answers_as_the_original(tmp_path: Path, exact: Any) -> None:

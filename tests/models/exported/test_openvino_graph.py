@@ -1,6 +1,7 @@
 """Classifiers that OpenVINO computes: small graphs made here."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +13,12 @@ from eyechart.models.exported.classifier import OnnxClassifier, OpenVinoClassifi
 from eyechart.models.runtime.batch_backoff import BatchBackoff
 from eyechart.models.runtime.torch_runtime import out_of_memory
 from eyechart.models.spec import parse_spec
-from tests.models.exported.plain_images import COLOURS, HALF, answers
+from tests.models.exported.plain_images import COLOURS, HALF, answers, open_file
 from tests.onnx_graphs import WEIGHTS, save_graph, save_huge_graph
 
 pytestmark = pytest.mark.deep  # OpenVINO is a package of the deep tests
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:dce8\nsize 344569044\n"
+model = partial(open_file, OpenVinoClassifier)
 
 
 @pytest.fixture
@@ -25,10 +27,6 @@ def converted(tmp_path: Path) -> Path:
 
     openvino.save_model(openvino.Core().read_model(save_graph(tmp_path / "m.onnx")), tmp_path / "m.xml", False)
     return tmp_path / "m.xml"
-
-
-def model(path: Path, *parts: str) -> OpenVinoClassifier:
-    return OpenVinoClassifier(parse_spec(f"openvino[{','.join([str(path), *parts])}]"))
 
 
 def test_both_engines_and_both_files_agree(converted: Path, steps: Path) -> None:
