@@ -1,51 +1,17 @@
 """Orders of options, prompts of one's own, several pictures, blanks, limits and errors."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from eyechart.errors import SpecError, ToleranceError, UnavailableError
-from eyechart.models.types import Answer
+from eyechart.errors import SpecError, UnavailableError
 from eyechart.reports.runs import load
 from eyechart.reports.tables.registry import tables
+from tests.questions.asked import PLAIN, ROW, record_of, say_blue, values
 
 Shop = Callable[..., Path]
-ROW = {"id": "a", "image": "1.png", "question": "Which?", "A": "red", "B": "blue", "C": "grey", "answer": "B"}
-PLAIN = {"id": "a", "image": "1.png", "question": "What?", "answer": "tea"}
-
-
-def record_of(run: Any) -> dict[str, Any]:
-    (record,) = json.loads((run.folder / "records.json").read_bytes())["records"]
-    return record
-
-
-def values(run: Any) -> dict[tuple[str, str], float]:
-    return run.metrics.set_index(["metric", "subset"]).value.to_dict()
-
-
-def say_blue(numbers: tuple[int, ...], text: str) -> str:
-    """Find the letter of blue."""
-    return next(line[0] for line in text.splitlines() if line.endswith(") blue"))
-
-
-def test_a_choice_is_right_in_every_rotation_or_wrong(shop: Shop, ask: Any, talker: Any) -> None:
-    folder = shop([ROW, {**PLAIN, "id": "b"}])
-    always = talker(lambda numbers, text: "B" if ")" in text else "tea")
-    run = ask(always, folder, options={"circular": "true"}, name="m")
-    assert len(always.asked) == 4
-    assert values(run)["question_acc", "all"] == 0.5
-    assert values(run)["first_order_acc", "all"] == 1.0
-    assert run.samples.order.tolist() == ["0", "1", "2", "0"]
-    assert run.samples.options.tolist() == ["red;blue;grey", "blue;grey;red", "grey;red;blue", ""]
-    assert run.samples.correct.tolist() == [1, 0, 0, 1]
-    assert "@circular=true" in record_of(run)["case"]
-    clever = ask(
-        talker(lambda *said: say_blue(*said) if ")" in said[1] else "tea"), folder, options={"circular": "true"}
-    )
-    assert values(clever)["question_acc", "all"] == 1.0
 
 
 def test_options_are_shuffled_by_a_seed_that_is_recorded(shop: Shop, ask: Any, talker: Any) -> None:
@@ -101,30 +67,6 @@ def test_answers_are_stored_by_what_was_asked(shop: Shop, ask: Any, talker: Any)
     assert (len(first.asked), len(again.asked), values(run)["question_acc", "all"]) == (1, 0, 0.0)
     ask(scored, folder, name="m", identity="one", options={"parser": "strict"})
     assert not scored.asked
-
-
-def test_an_error_and_a_truncated_answer_are_counted_apart(shop: Shop, ask: Any, talker: Any) -> None:
-    said = {
-        1: Answer("", (), True, "refused"),
-        2: Answer("B, because the thing in the", (1,), False),
-        3: Answer("B\nSo", (1,), False),
-    }
-    rows = [{**ROW, "id": str(number), "image": f"{number}.png"} for number in said]
-    run = ask(talker(lambda numbers, text: said[numbers[0]]), shop(rows), max_errors=1)
-    counts = record_of(run)["outcomes"]
-    assert (counts["error"], counts["truncated"], counts["correct"]) == (1, 1, 1)
-    assert values(run)["question_acc", "all"] == 0.5
-    with pytest.raises(ToleranceError, match="1: refused"):
-        ask(talker(lambda numbers, text: said[numbers[0]]), shop(rows))
-
-
-def test_answers_that_are_right_in_part_have_a_mean_credit(shop: Shop, ask: Any, talker: Any) -> None:
-    rows = [{**PLAIN, "answer": "milk;tea", "kind": "list"}, {**PLAIN, "id": "b", "image": "2.png", "answer": "tea"}]
-    run = ask(talker(lambda numbers, text: "tea"), shop(rows), options={"kind": "exact"})
-    assert run.metrics.metric.tolist()[0] == "credit"
-    assert values(run)["credit", "all"] == pytest.approx((2 / 3 + 1) / 2)
-    assert values(run)["question_acc", "all"] == 0.5
-    assert run.samples.credit.astype(float).tolist() == pytest.approx([2 / 3, 1])
 
 
 @pytest.mark.parametrize(("tolerance", "right"), [("0", 0.0), ("2", 1.0), ("1%", 0.0), ("2%", 1.0)])
@@ -191,10 +133,3 @@ def test_a_sentence_is_the_nearest_of_the_given_answers(shop: Shop, ask: Any, ta
     assert run.samples.correct.tolist() == [1, 1, 0, 0]
     assert len(record_of(run)["variant"]["text_encoder_weights"]) == 8
     assert ask(model, folder).samples.correct.tolist() == [1, 0, 0, 0]
-
-
-def test_an_option_is_asked_as_it_is_written(shop: Shop, ask: Any, talker: Any) -> None:
-    model = talker(lambda numbers, text: "B")
-    run = ask(model, shop([{**ROW, "A": "red; or pink"}]))
-    assert "A) red; or pink\nB) blue" in model.asked[0][1]
-    assert run.samples.options.tolist() == ["red, or pink;blue;grey"]
