@@ -42,7 +42,6 @@ ONE_LETTER = re.compile(r"\b[a-z]\b")
 DECIMAL = re.compile(r"(?<![\w.])[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?:e[-+]?\d+)?(?![\d,]*\d)")
 BULLET = re.compile(r"(?:^|\n)\s*(?:[-*•]|\d+[.)])\s+")
 HEDGES = DOUBT | {"or", "either", "maybe", "perhaps", "possibly"}
-HEDGES = DOUBT | {"or", "either", "maybe", "perhaps", "possibly"}
 ITEMS = re.compile(r"[,;\n]|\band\b")
 COMPLETE: Mapping[str, Callable[[str], str]] = {
     CHOICE: read_complete_letter,
