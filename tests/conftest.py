@@ -63,7 +63,11 @@ EVERY_TABLE = tuple(f"tests/reports/tables/test_{name}" for name in ("charts", "
 TOGETHER = {  # how files begin that share what takes long to make
     "a run of OODBench": ("tests/end_to_end/test_oodbench",),
     "the imports of OpenAI's and Anthropic's clients": tuple(
-        f"tests/models/served/test_{name}" for name in ("half_price", "image_parts", "openai", "request_group")
+        f"tests/models/served/test_{name}"
+        for name in (
+            *("anthropic", "client", "content", "failures", "faults"),
+            *("half_price", "openai", "request_group", "vllm_server"),
+        )
     ),
     "the import of Lightning": ("tests/integrations/test_lightning", "tests/project/test_doctests"),
     "the import of vLLM": ("tests/end_to_end/test_vllm",),

@@ -66,7 +66,7 @@ class Asked:
 
 def parts_of(body: dict[str, Any]) -> list[dict[str, Any]]:
     """The parts of a question: of Chat Completions and Anthropic's messages, of the Responses API, of Gemini."""
-    (turn,) = body.get("messages") or body.get("input") or body["contents"]
+    turn = (body.get("messages") or body.get("input") or body["contents"])[0]
     return list(turn.get("content") or turn["parts"])
 
 
@@ -186,8 +186,8 @@ FORMATS: Mapping[str, Callable[..., dict[str, Any]]] = {
 
 class Faulty(ThreadingHTTPServer):
     """The server. `faults` holds the replies to a question's first attempts by its text, `plan` those by its place
-    among all different questions, `always` those to all others. `paid` has every answer that was made and counted,
-    `moment` is called when that happens: before it is sent, and after.
+    among all different questions, `always` those to all others; `more` gives further fields of a good answer. `paid`
+    has every answer that was made and counted, `moment` is called when that happens: before it is sent, and after.
     """
 
     daemon_threads = True
@@ -200,6 +200,7 @@ class Faulty(ThreadingHTTPServer):
         self.name, self.usage = NAME, {"prompt_tokens": 90, "completion_tokens": 10}
         self.answer: Callable[[Asked], str] = lambda asked: asked.text
         self.count: Callable[[Asked], Usage | None] = lambda asked: self.usage
+        self.more: Callable[[Asked], Mapping[str, Any]] = lambda asked: {}
         self.faults: dict[str, list[Reply]] = {}
         self.plan: dict[int, list[Reply]] = {}
         self.always: Reply | None = None
@@ -248,8 +249,8 @@ class Faulty(ThreadingHTTPServer):
         """The bytes of a reply; a good one is made for the question."""
         if reply.body is not None:
             return reply.body
-        counted = self.count(asked)
-        return json.dumps(FORMATS[format_of(asked.path)](self.name, self.answer(asked), counted)).encode()
+        good = FORMATS[format_of(asked.path)](self.name, self.answer(asked), self.count(asked))
+        return json.dumps({**good, **self.more(asked)}).encode()
 
     def pay(self, asked: Asked, reply: Reply, body: bytes) -> int:
         """Count an answer that has a price; its number, or 0."""

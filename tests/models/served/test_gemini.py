@@ -1,17 +1,10 @@
 """Tests of `eyechart.models.served.gemini`."""
 
-from collections.abc import Callable
 from typing import Any
 
 from eyechart.models.generation import generate_all
-from eyechart.models.served.generator import ServedGenerator
-from eyechart.models.types import Request, Usage
-
-AskingBy = Callable[..., ServedGenerator]
-
-
-def ask(*texts: str) -> list[Request]:
-    return [Request((text,)) for text in texts]
+from eyechart.models.types import Usage
+from tests.models.served.asked import AskingBy, ask
 
 
 def test_a_prompt_that_gemini_blocks_is_filtered(asking_by: AskingBy, faulty_server: Any) -> None:

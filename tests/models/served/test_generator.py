@@ -14,12 +14,10 @@ from eyechart.data.images import decode_image
 from eyechart.errors import ModelError, SpecError
 from eyechart.models.generation import generate_all
 from eyechart.models.registry import create_model
-from eyechart.models.served.generator import ServedGenerator
 from eyechart.models.spec import parse_spec
 from eyechart.models.types import Request, Usage
+from tests.models.served.asked import KEY, NAME, AskingBy, ask
 
-KEY = "sk-very-secret-0123456789"
-NAME = "toy-2026-01-01"
 SCHEMA = {
     "type": "object",
     "properties": {"1": {"type": "string"}},
@@ -38,7 +36,6 @@ APIS: dict[str, tuple[str, dict[str, object]]] = {
     "anthropic": ("anthropic", {}),
     "gemini": ("gemini", {}),
 }
-AskingBy = Callable[..., ServedGenerator]
 
 
 @pytest.fixture(params=list(APIS))
@@ -51,10 +48,6 @@ def make(asking_by: AskingBy, api: str) -> AskingBy:
     """Make models of the provider."""
     backend, usual = APIS[api]
     return lambda **options: asking_by(backend, **(usual | options))
-
-
-def ask(*texts: str) -> list[Request]:
-    return [Request((text,)) for text in texts]
 
 
 def test_answers_tokens_and_thinking_are_those_of_the_server(make: AskingBy, api: str, faulty_server: Any) -> None:

@@ -14,7 +14,8 @@ from eyechart.models.served import half_price
 from eyechart.models.served.generator import ServedGenerator
 from eyechart.models.served.remedies import add_remedy
 from eyechart.models.spec import parse_spec
-from eyechart.models.types import Request, Usage
+from eyechart.models.types import Usage
+from tests.models.served.asked import ask
 
 SERVER = run_path(str(Path(__file__).parents[2] / "batch_server.py"))
 APIS = {"chat": ("openai", ""), "responses": ("openai", "api=responses"), "anthropic": ("anthropic", "")}
@@ -50,10 +51,6 @@ def make(request: pytest.FixtureRequest, server: Any, notes: Path, monkeypatch: 
     yield make
     for model in made:
         model.close()
-
-
-def ask(*texts: str) -> list[Request]:
-    return [Request((text,)) for text in texts]
 
 
 def test_all_requests_go_in_one_batch_and_come_back_in_their_places(make: Make, server: Any, notes: Path) -> None:

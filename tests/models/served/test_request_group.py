@@ -1,9 +1,7 @@
-"""Rounds of questions to a server: how many at once, in which order, at what price, and who knows the key."""
+"""Rounds of questions to a server: how many at once, in which order, at what price, and what ends them."""
 
-import logging
 import threading
 import time
-from collections.abc import Callable
 from io import BytesIO
 from typing import Any
 
@@ -12,16 +10,8 @@ from PIL import Image
 
 from eyechart.errors import ModelError
 from eyechart.models.generation import generate_all
-from eyechart.models.served.openai import OpenAiGenerator
 from eyechart.models.types import Request, Usage
-
-KEY = "sk-very-secret-0123456789"
-NAME = "toy-2026-01-01"
-Asking = Callable[..., OpenAiGenerator]
-
-
-def ask(*texts: str) -> list[Request]:
-    return [Request((text,)) for text in texts]
+from tests.models.served.asked import NAME, Asking, ask
 
 
 @pytest.mark.parametrize("most", [1, 4])
@@ -116,15 +106,6 @@ def test_a_round_that_is_left_ends(asking: Asking, faulty_server: Any) -> None:
     assert time.monotonic() - start < 4  # and not the 5 seconds of the timeout
 
 
-def test_closed_it_asks_again_and_leaves_no_thread(asking: Asking, faulty_server: Any) -> None:
-    faulty_server.always = faulty_server.reply(after=0.01)
-    model = asking(concurrency=2)
-    for _ in range(2):
-        assert [answer.text for answer in generate_all(model, ask(*"abcdef"), 8)] == [*"abcdef"]
-        model.close()
-    assert "served" not in [thread.name for thread in threading.enumerate()]
-
-
 def test_the_server_tells_its_name_once(asking: Asking, faulty_server: Any) -> None:
     model = asking(served=None)
     assert (model.identity.name, model.identity.processor["asked"]) == (NAME, "toy")
@@ -187,19 +168,6 @@ def test_a_budget_needs_a_server_that_counts(asking: Asking, faulty_server: Any)
         generate_all(asking(budget_tokens=1000), ask("a"), 8)
 
 
-def test_the_key_is_sent_and_said_nowhere(asking: Asking, faulty_server: Any, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG)
-    faulty_server.faults = {
-        "a": [faulty_server.refusal(400, f"your key is {KEY}")],
-        "b": [faulty_server.reply(KEY.encode())],
-    }
-    model = asking()
-    said = repr(generate_all(model, ask("a", "b"), 8)) + repr(model.identity) + caplog.text
-    assert faulty_server.asked[0].key == f"Bearer {KEY}"
-    assert "your key is [key]" in said
-    assert KEY not in said
-
-
 @pytest.mark.deep
 def test_it_is_quick_about_it(asking: Asking, faulty_server: Any) -> None:
     faulty_server.always = faulty_server.reply(after=0.2)
@@ -208,3 +176,23 @@ def test_it_is_quick_about_it(asking: Asking, faulty_server: Any) -> None:
     start = time.monotonic()
     generate_all(model, ask(*map(str, range(32))), 8)
     assert time.monotonic() - start < 3.2  # one by one they take twice that
+
+
+def test_what_ends_the_run_loses_no_answer(asking: Asking, faulty_server: Any) -> None:
+    texts = [f"number {index}" for index in range(40)]
+    faulty_server.faults = {texts[9]: [faulty_server.refusal(401, "revoked")]}
+    found = generate_all(asking(concurrency=2), ask(*texts), 8)
+    asked = {one.text for one in faulty_server.asked} - {texts[9]}
+    assert [answer.text for answer in found] == [text if text in asked else "" for text in texts]
+    assert {answer.retry for answer in found if not answer.text} == {True}
+    assert "does not accept the API key" in found[39].error
+    assert 5 <= len(asked) <= 15
+
+
+def test_after_the_end_no_more_requests_are_taken(asking: Asking, faulty_server: Any) -> None:
+    taken = []
+    requests = (taken.append(index) or Request((str(index),)) for index in range(1000))
+    faulty_server.always = faulty_server.refusal(401, "revoked")
+    with pytest.raises(ModelError, match="does not accept the API key"):
+        list(asking(concurrency=2).generate(requests, 8))
+    assert len(taken) <= 10
