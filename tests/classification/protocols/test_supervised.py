@@ -12,7 +12,6 @@ from PIL import Image
 
 from eyechart.classification.protocols.supervised import LISTS, _head_columns, _synsets, supervised
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.imagenet.classes import has_imagenet_classes
 from eyechart.data.labels.class_names import load_class_names, synsets
 from eyechart.errors import ModelError
 from eyechart.files.installed import packaged_file
@@ -109,22 +108,6 @@ def test_a_head_of_unknown_classes_answers_as_many_by_position(pictures: Picture
     for head in (Head(1000), Head(3)):
         columns = _head_columns(head, pictures([0], classes=head.outputs, names=OWN[: head.outputs]))
         assert (columns.indices.tolist(), columns.variant) == ([*range(head.outputs)], {})
-
-
-@pytest.mark.parametrize(
-    ("facts", "imagenets"),
-    [
-        ({"classes": 1000}, True),
-        ({"classes": 1000, "names": load_class_names("openai").names}, True),
-        ({"classes": 1000, "names": synsets()}, True),
-        ({"classes": 1000, "names": tuple(map(str, range(1000)))}, True),
-        ({"classes": 1000, "names": OWN}, False),
-        ({"classes": 1000, "names": load_class_names("mill").names[::-1]}, False),
-        ({"classes": 999}, False),
-    ],
-)
-def test_which_vocabulary_is_imagenets(pictures: Pictures, facts: dict[str, Any], imagenets: bool) -> None:
-    assert has_imagenet_classes(pictures([0], **facts)) == imagenets
 
 
 @dataclass

@@ -7,32 +7,19 @@ from pathlib import Path
 import pytest
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.discovery import find_split, survey_root
 from eyechart.data.imagenet.classes import val_labels
-from eyechart.data.splits.open_split import list_splits, open_split
+from eyechart.data.splits.open_split import list_splits
 from eyechart.errors import DataError
+from tests.data.opened_folders import opened, refusal
 from tests.data.pictures import picture
 
 Fill = Callable[..., Path]
 VAL = [f"ILSVRC2012_val_{number:08d}.JPEG" for number in (1, 2, 3)]  # classes 65, 970, 230
 
 
-def opened(folder: Path) -> Dataset:
-    return open_split(find_split(folder))
-
-
 def called(found: Dataset) -> dict[str, str]:
     """The class name of each picture."""
     return {row.key: found.names[row.label] for row in found.index}
-
-
-def refusal(folder: Path) -> str:
-    with pytest.raises(DataError) as caught:
-        opened(folder)
-    return str(caught.value)
-
-
-# Folders that systems leave behind.
 
 
 # Numbers.
@@ -147,53 +134,8 @@ def test_a_name_that_is_not_utf8_is_named(fill: Fill, kind: str) -> None:
     message.encode()
 
 
-# Layouts of other tools.
-
-
-@pytest.mark.parametrize(
-    "names",
-    [
-        ("images", "labels"),
-        ("JPEGImages", "Annotations"),
-        ("images",),
-        ("train", "val"),
-        ("images", "masks", "x"),
-        ("annotations", "val2014"),
-        ("train_images", "train_labels"),
-        ("val2017",),
-    ],
-)
-def test_a_layout_is_no_class_folders(fill: Fill, names: Sequence[str]) -> None:
-    assert "belong to a layout" in refusal(fill(*(f"{name}/0.png" for name in names)))
-
-
-@pytest.mark.parametrize("names", [("mask", "no_mask"), ("image", "text"), ("data",)])
-def test_classes_may_have_words_of_layouts(fill: Fill, names: Sequence[str]) -> None:
-    assert opened(fill(*(f"{name}/0.png" for name in names))).classes == len(names)
-
-
 def test_one_class_is_told(fill: Fill) -> None:
     assert opened(fill("cat/0.png")).notes == ("there is only one class, cat, so that every answer is right.",)
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "remedy"),
-    [
-        ("annotations/instances_default.json", '{"images": [], "categories": []}', "instances_val2017.json"),
-        ("instances_val2014.json", '{"images": [], "annotations": []}', "instances_val2017.json"),
-        ("lvis_v0.5_val.json", "{}", "lvis_v1_val.json"),
-        ("labels.csv", "file,label", "DataFrame"),
-        ("metadata.jsonl", "{}", "imagefolder"),
-        ("data.yaml", "nc: 2", "YOLO"),
-    ],
-)
-def test_a_file_of_labels_beside_flat_pictures_is_named(fill: Fill, name: str, content: str, remedy: str) -> None:
-    folder = fill("0.png")
-    (folder / name).parent.mkdir(exist_ok=True)
-    (folder / name).write_text(content)
-    message = refusal(folder)
-    assert f"{folder / name} may have the labels" in message
-    assert remedy in message
 
 
 def test_a_stray_folder_beside_flat_validation_files(fill: Fill) -> None:
@@ -270,38 +212,6 @@ def test_names_that_begin_with_numbers(fill: Fill, lines: str) -> None:
 def test_lines_that_name_other_folders_in_another_spelling(fill: Fill, folders: str, lines: str) -> None:
     with pytest.raises(DataError, match="but line 2 has its own name: give the lines in the order of the folders"):
         opened(fill(*(f"{folder}/0.png" for folder in folders.split()), classnames=lines))
-
-
-@pytest.mark.parametrize("name", ["c", "a/1.png", "classnames.txt", "slices.csv"])
-@pytest.mark.parametrize("target", ["nowhere", "itself"])
-def test_links_to_nothing_are_named(fill: Fill, name: str, target: str) -> None:
-    folder = fill("a/0.png", "b/0.png")
-    (folder / name).symlink_to("nowhere" if target == "nowhere" else Path(name).name)
-    with pytest.raises(DataError, match=rf"{name} is a link to .* that cannot be followed"):
-        opened(folder)
-
-
-@pytest.mark.parametrize(
-    ("name", "wanted"),
-    [
-        ("Classnames.txt", "classnames.txt"),
-        ("slices.tsv", "slices.csv or slices.parquet"),
-        ("Slices.CSV", "slices.csv"),
-    ],
-)
-def test_files_of_nearly_a_known_name_are_said_to_be_left_out(fill: Fill, name: str, wanted: str) -> None:
-    folder = fill("a/0.png", "b/0.png")
-    (folder / name).write_text("x")
-    assert f"{name} is not read: expected {wanted}" in " ".join(opened(folder).notes)
-
-
-def test_a_folder_of_no_split_names_the_annotations_in_it(fill: Fill) -> None:
-    folder = fill("images/0.png", where="pets")
-    (folder / "annotations").mkdir()
-    (folder / "annotations" / "instances_default.json").write_text('{"images": [], "categories": []}')
-    (split,) = (split for split in survey_root(folder.parent).splits if split.split == "annotations")
-    with pytest.raises(DataError, match=r"instances_default.json may have the labels, and is not read here: as a file"):
-        open_split(split)
 
 
 @pytest.mark.parametrize(

@@ -370,22 +370,6 @@ def test_a_member_whose_name_is_not_utf8(write: Write) -> None:
     refused(folder, r"the member caf\xe9.png, whose name is not UTF-8")
 
 
-@pytest.mark.parametrize("values", [[0, 1], [1, 0]])
-def test_a_list_that_may_be_ones_or_classes(write: Write, values: list[int]) -> None:
-    folder = write([sample(0, None, npy=npy(values))], names=("cat", "dog"))
-    refused(folder, f"the labels {values} of 2 classes", "bool")
-
-
-@pytest.mark.parametrize(
-    ("others", "labels"), [([[1, 1]], [1]), ([[0, 0]], [1]), ([[1]], [0, 1]), ([[]], [0, 1])], ids=str
-)
-def test_other_lists_say_what_a_doubtful_one_is(write: Write, others: list[list[int]], labels: list[int]) -> None:
-    lists = [[0, 1], *others]
-    folder = write([sample(k, None, npy=npy(values)) for k, values in enumerate(lists)], names=("cat", "dog"))
-    found = opened(folder).label_sets["multilabel"].labels[0]
-    assert [label for label in found.tolist() if label >= 0] == labels
-
-
 def test_an_array_of_bool_has_one_for_each_class_that_holds(write: Write) -> None:
     buffer = io.BytesIO()
     np.save(buffer, np.array([False, True]))

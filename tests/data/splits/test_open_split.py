@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 from webdataset import TarWriter
 
-from eyechart.data.imagenet.classes import subset, synset_classes, val_labels, val_order
+from eyechart.data.imagenet.classes import subset, synset_classes
 from eyechart.data.splits.open_split import PUBLISHED, PublishedSplit, list_splits, open_split
 from eyechart.data.splits.registry import SplitRef
 from eyechart.errors import DataError
@@ -200,12 +200,6 @@ def test_own_shards_of_another_benchmark_need_names(shards) -> None:
         open_split(ref(shards("pets/test", [0]), "pets/test"))
 
 
-@pytest.mark.parametrize("letter", ["a", "r"])
-def test_subsets_of_classes(letter: str) -> None:
-    assert len(subset(letter)) == 200
-    assert [*subset(letter)] == sorted({*subset(letter)})
-
-
 def test_synset_folders_within_the_subset(fill) -> None:
     inside = subset("a")[:3]
     root = fill(*(f"imagenet/a/{SYNSETS[label]}/1.jpg" for label in inside))
@@ -231,15 +225,6 @@ def test_shards_without_names_must_have_labels_of_imagenet(shards) -> None:
     split = ref(shards("imagenet/r", [0, 199]), "imagenet/r")
     with pytest.raises(DataError, match="1 images are of classes that imagenet/r does not have"):
         open_split(split, **known(2, "r", "imagenet/r"))
-
-
-def test_order_of_the_validation_images() -> None:
-    labels = val_labels()
-    by_class = sorted(labels, key=lambda file: (labels[file], file))
-    assert val_order([*labels.values()]) == (*labels,)
-    assert val_order(sorted(labels.values())) == (*by_class,)
-    assert val_order([0, *labels.values()][:50_000]) is None
-    assert val_order([65]) is None
 
 
 def test_shards_in_an_unknown_order_keep_their_keys(shards) -> None:
