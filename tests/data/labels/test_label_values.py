@@ -49,7 +49,7 @@ def test_lists_of_both_kinds_leave_a_doubt() -> None:
 
 @given(st.lists(st.lists(st.booleans(), min_size=3, max_size=3), min_size=1))
 def test_ones_are_the_classes_that_hold(tables: list[list[bool]]) -> None:
-    found = read_lists("pets", entries(*(map(int, row) for row in tables), multi_hot=True), 3)
+    found = read_lists("pets", entries(*([*map(int, row)] for row in tables), multi_hot=True), 3)
     assert [entry.labels for entry in found] == [tuple(np.flatnonzero(row).tolist()) for row in tables]
     assert read_lists("pets", found, 9) == found  # a second reading takes them for classes
 
