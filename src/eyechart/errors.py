@@ -61,6 +61,9 @@ class RequestError(ModelError):
         self.errors = dict(sorted(errors.items()))
         super().__init__(next(iter(self.errors.values()), ""))
 
+    def __reduce__(self) -> tuple[type["RequestError"], tuple[Mapping[int, str]]]:
+        return type(self), (self.errors,)  # by itself pickle gives a new one the message of this one
+
 
 class StoreError(EyechartError):
     """Stored answers that cannot be read or written."""
