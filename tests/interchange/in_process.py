@@ -8,6 +8,7 @@ import pytest
 from eyechart.cli import main
 from eyechart.results.records import Record, read_run
 
+FILES = Path(__file__).parent / "files" / "inspect"
 Import = Callable[..., Path]
 Export = Callable[..., list[Path]]
 
@@ -45,3 +46,10 @@ def export(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Export:
         return [Path(line) for line in capsys.readouterr().out.splitlines() if line.startswith(str(tmp_path / "out"))]
 
     return export
+
+
+@pytest.fixture
+def shape_runs(import_files: Import) -> tuple[Path, Path]:
+    """The runs of two logs of inspect_ai, before and after, under one name of the model."""
+    runs = [import_files("inspect", FILES / f"{name}.eval", "--model=shapes") for name in ("before", "after")]
+    return runs[0], runs[1]

@@ -1,21 +1,19 @@
 """Logs of inspect_ai as runs: the numbers are those that inspect_ai printed, and the gate works on them."""
 
-import json
 import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
-from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
 import eyechart
-from eyechart.cli import main
 from eyechart.errors import DataError
-from eyechart.interchange.inspect_format import _Archive
+from eyechart.interchange.inspect_format import read_log
 from eyechart.interchange.inspect_logs import read_inspect_log, to_number
 from eyechart.results.records import Record, read_run
+from tests.interchange.changed_logs import changed
 
 FILES = Path(__file__).parent / "files" / "inspect"
 Import = Callable[..., Path]
@@ -32,18 +30,15 @@ def only_record(folder: Path) -> Record:
     return record
 
 
-def printed(path: Path) -> dict[str, float]:
+def printed(path: Path) -> dict[str, float | None]:
     """The accuracies and means that inspect_ai wrote into a log, by the name of the metric here."""
-    if path.suffix == ".json":
-        log = json.loads(path.read_bytes())
-    else:
-        with _Archive(path, "") as archive:
-            log = json.loads(archive.read("header.json"))
+    results = read_log(path).results
+    assert results is not None
     return {
-        "_".join(filter(None, (score["name"], score.get("reducer", "mean").replace("mean", "")))): next(
-            metric["value"] for name, metric in score["metrics"].items() if name in ("accuracy", "mean")
+        "_".join(filter(None, (score.name, (score.reducer or "mean").replace("mean", "")))): next(
+            metric.value for name, metric in score.metrics.items() if name in ("accuracy", "mean")
         )
-        for score in log["results"]["scores"]
+        for score in results.scores
     }
 
 
@@ -109,15 +104,6 @@ def test_values_count_as_inspect_counts_them() -> None:
     assert to_number("c") is None  # only the letters themselves
 
 
-def changed(path: Path, folder: Path, change: Callable[[dict[str, Any]], object]) -> Path:
-    """A copy of a JSON log after a change."""
-    log = json.loads(path.read_bytes())
-    change(log)
-    copy = folder / "changed.json"
-    copy.write_text(json.dumps(log), encoding="utf-8")  # with NaN as inspect writes it
-    return copy
-
-
 def drop_reductions(log: dict[str, Any]) -> None:
     log["results"]["scores"] = [score for score in log["results"]["scores"] if score["reducer"] == "mean"]
     del log["reductions"]
@@ -127,21 +113,6 @@ def test_without_reductions_the_epochs_of_a_sample_are_averaged(tmp_path: Path) 
     case = read_inspect_log(changed(FILES / "epochs.json", tmp_path, drop_reductions))
     assert [metric.name for metric in case.metrics] == ["length", "correct", "grade"]
     assert case.notes == ()
-
-
-@pytest.mark.parametrize("parts", [False, True])
-def test_a_log_of_an_older_version_has_its_responses_in_the_choices(tmp_path: Path, parts: bool) -> None:
-    def age(log: dict[str, Any]) -> None:
-        for sample in log["samples"]:
-            sample["output"].pop("completion", None)
-            for choice in sample["output"].get("choices", ()) if parts else ():
-                text = choice["message"]["content"]
-                choice["message"]["content"] = [{"type": "reasoning", "reasoning": "r"}, {"type": "text", "text": text}]
-
-    new = read_inspect_log(FILES / "epochs.json").answers
-    old = read_inspect_log(changed(FILES / "epochs.json", tmp_path, age)).answers
-    assert {answer.response for answer in new} > {"ANSWER: A", "ANSWER: B"}
-    assert old == new
 
 
 def test_a_target_may_be_a_number_or_a_list(tmp_path: Path) -> None:
@@ -201,16 +172,6 @@ def test_keys_and_logins_are_no_settings(imported: Import, tmp_path: Path) -> No
     assert "shots=3" in settings
 
 
-def test_an_archive_with_a_damaged_file_is_refused(tmp_path: Path) -> None:
-    with ZipFile(tmp_path / "a.eval", "w", ZIP_DEFLATED) as archive:
-        archive.writestr("header.json", (FILES / "epochs.json").read_bytes())
-    content = bytearray((tmp_path / "a.eval").read_bytes())
-    content[60:90] = bytes(30)
-    (tmp_path / "a.eval").write_bytes(content)
-    with pytest.raises(DataError, match=r"a\.eval cannot be read \("):
-        read_inspect_log(tmp_path / "a.eval")
-
-
 def test_a_field_whose_name_has_a_comma_is_read_back(imported: Import, tmp_path: Path) -> None:
     def name(log: dict[str, Any]) -> None:
         for sample in log["samples"]:
@@ -239,55 +200,3 @@ def test_a_log_that_cannot_be_used_is_refused_with_a_sentence(tmp_path: Path, ch
     with pytest.raises(DataError, match=message) as error:
         read_inspect_log(path)
     assert str(path) in str(error.value)
-
-
-def test_files_of_another_kind_are_refused_with_a_sentence(tmp_path: Path) -> None:
-    other = tmp_path / "a.eval"
-    with pytest.raises(DataError, match=r"a.eval cannot be read \(\[Errno 2\].*Expected a log of inspect_ai"):
-        read_inspect_log(other)
-    other.write_bytes(b"nothing")
-    with pytest.raises(DataError, match=r"a.eval cannot be read \(File is not a zip file\)"):
-        read_inspect_log(other)
-    with ZipFile(other, "w") as archive:
-        archive.writestr("_journal/start.json", "{}")
-    with pytest.raises(DataError, match=r"has no header\.json, which inspect_ai writes at the end"):
-        read_inspect_log(other)
-    text = tmp_path / "a.json"
-    text.write_text("{", encoding="utf-8")
-    with pytest.raises(DataError, match=r"a\.json is no JSON"):
-        read_inspect_log(text)
-
-
-def test_without_pyarrow_the_message_has_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("eyechart.interchange.inspect_format.find_spec", lambda name: None)
-    with pytest.raises(DataError, match=r"pip install 'eyechart\[interchange\]', or convert it with `inspect log"):
-        read_inspect_log(FILES / "before.eval")
-
-
-def test_two_files_of_one_case_are_refused(imported: Import, capsys: pytest.CaptureFixture[str]) -> None:
-    files = [FILES / f"{name}.eval" for name in ("before", "after")]
-    assert main(["import", "inspect", *files, "--model=same"]) == 2
-    assert "are both of shapes/shapes/same. Expected one file" in capsys.readouterr().err
-    records = read_run(imported(*files, "--benchmark=mine/test")).records
-    assert [record.case for record in records] == ["mine/test/mockllm/after", "mine/test/mockllm/before"]
-
-
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [
-        ("--benchmark=shapes", "--benchmark is 'shapes'. Expected a benchmark and a split"),
-        ("--model=a b", "The option --model has the name 'a b'"),
-        ("--slice=metadata.color", "has no field 'metadata.color'; did you mean metadata.colour"),
-        ("--lower-is-better=choise", "has no metric 'choise'; did you mean choice?"),
-    ],
-)
-def test_wrong_options_get_a_sentence(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str, message: str
-) -> None:
-    assert main(["import", "inspect", FILES / "before.eval", option, f"--out={tmp_path}"]) == 2
-    assert message in capsys.readouterr().err
-
-
-def test_the_direction_of_a_metric_can_be_set(imported: Import) -> None:
-    record = only_record(imported(FILES / "epochs.json", "--lower-is-better=length"))
-    assert {metric.name: metric.higher_is_better for metric in record.metrics}["length"] is False

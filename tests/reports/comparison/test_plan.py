@@ -76,20 +76,6 @@ def test_time_and_price_are_those_of_all_models() -> None:
     assert (samples, time, cost) == (158, "0:05:16", "1.58")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["run"], "plan takes two runs, BEFORE AFTER, or none. Got 1."),
-        (["a", "b", "--discordance=0.1"], "Give one or the other."),
-        (["--discordance=2"], "--discordance"),
-        (["a", "b"], "There is no run or baseline at a."),
-    ],
-)
-def test_what_cannot_be_planned_is_refused(arguments: list[str], sentence: str, capsys: Any) -> None:
-    assert main(["plan", *arguments, "--margin=0.01"]) == 2
-    assert sentence in capsys.readouterr().err
-
-
 def test_runs_without_a_case_in_common_are_refused(two_runs: Any, make_run: Any, capsys: Any) -> None:
     other = make_run("other", split="test")
     assert main(["plan", str(two_runs[0]), str(other), "--margin=0.01"]) == 2

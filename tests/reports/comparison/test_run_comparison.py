@@ -207,12 +207,6 @@ def test_the_command_writes_every_format(run, capsys):
     assert (first["before"], first["Δ"], first["Lost"]) == ("a (2026-01-01 00:00:00 UTC)", "-7.50", "9")
 
 
-@pytest.mark.parametrize("indices", [["a"], ["a", "b", "c"], ["a", "b", "c", "--models", "x", "y"]])
-def test_one_run_alone_and_three_are_a_wrong_use(indices, capsys):
-    assert main(["compare", *indices]) == 2
-    assert "two runs, or one and --models SPEC SPEC" in capsys.readouterr().err
-
-
 def test_a_refusal_is_one_sentence(run, tmp_path: Path, capsys):
     (tmp_path / "text.json").write_text(json.dumps({"schema": 99}), encoding="utf-8")
     assert main(["compare", str(run("a", {CONSE: ()})), str(tmp_path / "text.json")]) == 2
