@@ -1,17 +1,14 @@
 """Every hard answer of the corpus is read as a person judged it, by the parser of its kind and by no guess."""
 
-import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from eyechart.parsers import class_name, json_answers, letter, number, yes_no
 from eyechart.parsers.text import ParseResult
+from tests.parsers.hard_answers import ROWS, said
 
-CORPUS = Path(__file__).parents[1] / "golden/hard_answers.jsonl"
-ROWS = [json.loads(line) for line in CORPUS.read_text(encoding="utf-8").splitlines()]
 PARSERS: dict[str, Callable[[str, Any], ParseResult[Any]]] = {
     "letter": letter.parse,
     "class_name": class_name.parse,
@@ -19,10 +16,6 @@ PARSERS: dict[str, Callable[[str, Any], ParseResult[Any]]] = {
     "yes_no": lambda text, _: yes_no.parse(text),
     "number": lambda text, _: number.parse(text),
 }
-
-
-def said(row: dict[str, Any]) -> str:
-    return row["answer"] * row.get("times", 1)
 
 
 @pytest.mark.parametrize("kind", PARSERS)
