@@ -53,13 +53,6 @@ def test_of_a_crowd_and_a_thing_in_one_box_the_crowd_is_kept(folder: Folder, lef
     assert facts(folder.open(), "countable")[0] == [1, 0, 1]
 
 
-@pytest.mark.parametrize("part", ["images", "categories"])
-def test_equal_ids(folder: Folder, part: str) -> None:
-    getattr(folder, part)[0]["id"] = getattr(folder, part)[1]["id"]
-    with pytest.raises(DataError, match=f"has two {part} with the id 1: remove or renumber"):
-        folder.open()
-
-
 @pytest.mark.parametrize("key", ["bbox", "image_id", "category_id"])
 def test_a_thing_without_what_is_needed(folder: Folder, key: str) -> None:
     del folder.add().things[0][key]

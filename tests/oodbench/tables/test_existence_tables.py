@@ -9,8 +9,7 @@ from eyechart.reports.runs import load
 from eyechart.reports.tables.registry import tables
 from eyechart.reports.tables.render import RENDERERS
 from eyechart.results.records import SubsetTiming
-from eyechart.statistics.degenerate_intervals import share_interval
-from tests.oodbench.tables.existence_answers import COCO, GOOD, POOR, ask_two_models
+from tests.oodbench.tables.existence_answers import COCO, POOR, ask_two_models
 
 
 @pytest.fixture(scope="module")
@@ -44,16 +43,6 @@ def test_table_1_pools_data_sets_by_their_answers(rows):
     assert measured == ["92.86", "92.31", "100.00", "85.71", "86.60"]  # 12 of 14 yes, 14 of 14 no
     assert float(row["Accuracy low"]) < 92.86 < float(row["Accuracy high"])
     assert (row["Yes"], row["Unparsed"]) == ("42.86", "0.00")
-
-
-def test_pairs_are_drawn_within_data_sets(existing):
-    """COCO's pairs are all alike, and so are LVIS's: no resample differs, and the interval is that of eight images."""
-    existing("hf[a]", "coco", {"ID": GOOD * 5, "OOD-H": GOOD * 5})
-    existing("hf[a]", "lvis", {"ID": POOR * 3, "OOD-H": POOR * 3})
-    row = existing.bench.rows("oodbench-T1")[1]
-    shown = [float(row[name]) for name in ("Accuracy low", "Accuracy", "Accuracy high")]
-    low, high = share_interval([0.625], 0.625, 8)
-    assert shown == pytest.approx([100 * low, 62.5, 100 * high], abs=0.01)
 
 
 def test_unread_answers_are_wrong_and_pairs_with_errors_count_nowhere(rows):
