@@ -71,7 +71,7 @@ TOGETHER = {  # how files begin that share what takes long to make
     ),
     "the import of Lightning": ("tests/integrations/test_lightning", "tests/project/test_doctests"),
     "the import of vLLM": ("tests/end_to_end/test_vllm",),
-    "tiny models of families": ("tests/models/hf/", "tests/models/runtime/test_batch_backoff"),
+    "tiny models of families": ("tests/models/chat/", "tests/models/hf/", "tests/models/runtime/test_batch_backoff"),
     "runs of every table": EVERY_TABLE,
     "compressed variants": ("tests/reports/comparison/test_compression_",),
     "a Ray cluster": (

@@ -3,59 +3,15 @@
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from eyechart.errors import EyechartError, ModelError, SpecError
-from eyechart.inference.requests.row_requests import Encode
-from eyechart.inference.store.entries import request_key
 from eyechart.models.registry import _inherited, capabilities, create_model
 from eyechart.models.spec import parse_spec
-from eyechart.models.types import Identity
-
-CLASS = """
-from eyechart.models.types import TextEncoder
-{imports}
-
-class M(TextEncoder):
-    {attribute}
-
-    def __init__(self, spec, {parameters}):
-        self.given = {{name: value for name, value in locals().items() if name not in ("self", "spec", "__class__")}}
-        {body}
-
-    def {method}(self, texts):
-        return None
-"""
-
-
-@pytest.fixture
-def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
-    """Write the class `own:M`, and return its model of a specification."""
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    before = {*sys.modules}
-
-    def forget() -> None:
-        _inherited.cache_clear()
-        for name in {*sys.modules} - before:
-            if str(getattr(sys.modules[name], "__file__", "")).startswith(str(tmp_path)):
-                del sys.modules[name]
-
-    def write(options: str = "", parameters: str = "**_", first: bool = True, **more: str) -> Any:
-        forget()
-        usual = {"body": "pass", "imports": "", "attribute": "", "method": "encode_texts"}
-        source = CLASS.format(parameters=parameters, **usual | more)
-        own = source if first else re.sub(r"    def __init__\(self, spec, .*?\n\n", "", source, flags=re.DOTALL)
-        (tmp_path / "own.py").write_text(own)
-        return create_model(parse_spec(f"own:M[{options}]"), device="cpu", offline=True)
-
-    yield write
-    forget()
 
 
 def test_options_are_keyword_arguments_in_the_type_of_their_parameter(write: Callable[..., Any]) -> None:
@@ -100,109 +56,6 @@ def test_an_option_that_the_class_declares_is_its_own(write: Callable[..., Any])
     assert write("bits=4,extra.a=1", imports=imports, attribute=declared)
     with pytest.raises(SpecError, match=r"'bit', .*; did you mean bits\? Its options are: bits, extra\.KEY"):
         write("bit=4", imports=imports, attribute=declared)
-
-
-@pytest.mark.parametrize("change", ["code", "beside", "below", "base", "option", "file", "folder"])
-def test_the_answers_of_another_version_of_a_class_are_not_its_own(
-    write: Callable[..., Any], tmp_path: Path, change: str
-) -> None:
-    """The code of the class, what it imports from beside it, its options and their files are in the key."""
-    for name in ("beside.py", "parts/__init__.py", "parts/deep.py", "weights.pt", "checkpoint/a.bin", "stranger.py"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text("A = 1\n")
-    (tmp_path / "parts" / "base.py").write_text("from . import deep\n\nclass Base:\n    pass\n")
-    imports = "from beside import A\nimport parts.base\nimport numpy"
-
-    def key(options: str = "", body: str = "pass") -> str:
-        files = f"path={tmp_path / 'weights.pt'},folder={tmp_path / 'checkpoint'}{options}"
-        model = write(files, "path, folder, bits=32, **_", body=body, imports=imports)
-        return request_key(Encode(("a",)), model).digest
-
-    before = key()
-    (tmp_path / "stranger.py").write_text("A = 2\n")
-    assert key() == before
-    changed = {
-        "beside": "beside.py", "below": "parts/deep.py", "base": "parts/base.py", "file": "weights.pt",
-        "folder": "checkpoint/a.bin",
-    }  # fmt: skip
-    if change in changed:
-        path = tmp_path / changed[change]
-        path.write_text(path.read_text() + "B = 22\n")
-    assert key(",bits=4" if change == "option" else "", "self.a = 1" if change == "code" else "pass") != before
-
-
-WEIGHTS: dict[str, dict[str, Any]] = {
-    "default": {"parameters": "weights='net.any', **_"},
-    "default path": {"parameters": "weights=Path('net.any'), **_"},
-    "default folder": {"parameters": "weights='nets', **_"},
-    "opened": {"body": "self.a = Path('net' + '.pt').read_text()"},
-    "opened by os": {"body": "a = os.open('net' + '.pt', os.O_RDONLY); self.a = os.read(a, 99); os.close(a)"},
-    "opened by import": {"imports": "A = Path('net' + '.pt').read_text()"},
-    "text": {"attribute": "path = 'net.pt'"},
-    "text beside": {"attribute": "path = Path(__file__).parent / 'nets/net.bin'"},
-    "text of a folder": {"attribute": "path = 'nets'"},
-    "array": {"body": "self.a = {'b': [np.array([*VALUE])]}"},
-    "object": {"body": "self.a = Part(); self.a.b = np.array([*VALUE])"},
-    "global": {"imports": "A = np.array([*VALUE])"},
-    "attribute of the class": {"attribute": "a = np.array([*VALUE])"},
-    "tensor": {"body": "import torch; self.a = torch.tensor([*VALUE])"},
-    "module": {"body": "import torch; self.a = torch.nn.Linear(1, 1); self.a.bias.data.fill_(VALUE[0])"},
-}
-HEAD = """import os
-from pathlib import Path
-import numpy as np
-VALUE = os.environ["EYECHART_TEST_VALUE"].encode()
-
-class Part:
-    pass
-
-"""
-
-
-@pytest.mark.parametrize("where", WEIGHTS)
-def test_weights_that_are_trained_anew_are_another_model(
-    write: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
-) -> None:
-    """Wherever the class has them from: the same name, options and code do not make it the same model."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "nets").mkdir()
-
-    def key(value: str) -> str:
-        for name in ("net.pt", "net.any", "nets/net.bin"):
-            (tmp_path / name).write_text(value)
-        monkeypatch.setenv("EYECHART_TEST_VALUE", value)
-        model = write(**{**WEIGHTS[where], "imports": HEAD + WEIGHTS[where].get("imports", "")})
-        return request_key(Encode(("a",)), model).digest
-
-    assert key("a") == key("a") != key("b")
-
-
-def test_what_is_no_weight_is_not_in_the_identity(
-    write: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Random weights, which a file replaces later, and a log that the constructor writes."""
-    monkeypatch.chdir(tmp_path)
-    imports = "import torch\nfrom pathlib import Path"
-    body = "self.net = torch.nn.Linear(4, 4); Path('log').write_text('x'); Path('log').read_text()"
-
-    def key() -> str:
-        return request_key(Encode(("a",)), write(imports=imports, body=body)).digest
-
-    assert key() == key()
-
-
-@pytest.mark.parametrize("part", ["code", "import"])
-def test_a_class_that_changed_after_its_import_is_refused(
-    write: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
-) -> None:
-    """The model in memory is then the older one, and its answers would be kept under the name of the newer one."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "net").write_text("1")
-    write(imports="from pathlib import Path\nA = Path('net').read_text()")
-    path = tmp_path / ("own.py" if part == "code" else "net")
-    path.write_text(path.read_text() + "\n")
-    with pytest.raises(ModelError, match=r"was changed after this process imported the module.*Start Python again"):
-        create_model(parse_spec("own:M[]"), device="cpu", offline=True)
 
 
 @pytest.mark.parametrize(
@@ -303,22 +156,3 @@ def test_a_module_may_import_a_torchvision_whose_binary_cannot_be_loaded(
 def test_a_class_with_an_abstract_method_is_named(write: Callable[..., Any]) -> None:
     with pytest.raises(ModelError, match="The constructor of M failed: TypeError: Can't instantiate abstract class M"):
         write(method="encode")
-
-
-def test_an_identity_takes_what_a_program_has_at_hand() -> None:
-    """Versions, types, paths, sizes and arrays of libraries are values of JSON in records and keys."""
-    torch = pytest.importorskip("torch")
-    version = type("TorchVersion", (str,), {})("2.1")
-    made = Identity(
-        backend="a",
-        name=Path("b"),
-        weights_sha256=b"\x01",
-        dtype=torch.float16,
-        device=torch.device("cpu"),
-        processor={"size": torch.Size([2]), "mean": np.float32(0.5), "of": {"b", "a"}, "at": Path("c"), "f": object()},
-        libraries={"torch": version, "n": 3},
-    )
-    assert (made.name, made.weights_sha256, made.dtype, made.device) == ("b", "01", "float16", "cpu")
-    assert made.processor == {"size": [2], "mean": 0.5, "of": ["a", "b"], "at": "c", "f": "<object object>"}
-    assert made.libraries == {"torch": "2.1", "n": "3"}
-    assert type(made.libraries["torch"]) is str

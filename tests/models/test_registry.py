@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.errors import ModelError, SpecError
+from eyechart.errors import ModelError
 from eyechart.models import types
 from eyechart.models.registry import _inherited, backends, capabilities, create_model, find_backend
 from eyechart.models.spec import parse_spec
@@ -109,47 +109,6 @@ def test_two_packages_with_one_name_are_refused(site: Path, name: str) -> None:
     install(site, "two", f"[eyechart.models]\n{name} = two:Mine\n")
     with pytest.raises(ModelError, match=rf"Two packages register the model backend '{name}': .* and .*Uninstall one"):
         backends()
-
-
-def test_an_unknown_backend_is_answered_with_the_nearest() -> None:
-    with pytest.raises(
-        SpecError,
-        match=r"which is not known; did you mean open_clip or onnx_clip\? Known backends: anthropic, blip2, conse",
-    ):
-        find_backend(parse_spec("open_clop[RN50]"))
-
-
-@pytest.mark.parametrize(
-    ("given", "meant"),
-    [
-        ("ViT-B-32", r"open_clip\[ViT-B-32\]"),
-        ("vit_b_32", r"open_clip\[ViT-B-32\]"),
-        ("ViT-B-32[pretrained=openai]", r"open_clip\[ViT-B-32,pretrained=openai\]"),
-        ("toybox-clip", r"open_clip\[toybox-clip\]"),
-        ("toybox-mllm", r"hf\[toybox-mllm\] or vllm\[toybox-mllm\]"),
-        ("resnet50", r"timm\[resnet50\]"),
-        ("resnet50.a1_in1k", r"timm\[resnet50\.a1_in1k\]"),
-        ("m.onnx", r"onnx\[m\.onnx\]"),
-        ("m.pte", r"executorch\[m\.pte\]"),
-        ("m.xml", r"openvino\[m\.xml\]"),
-        ("m_int8.tflite[like=timm[]]", r"litert\[m_int8\.tflite,like=timm\[\]\]"),
-    ],
-)
-def test_a_model_without_its_backend_is_answered_with_it(given: str, meant: str) -> None:
-    with pytest.raises(SpecError, match=rf"which is not known; did you mean {meant}\? Known backends"):
-        find_backend(parse_spec(given))
-
-
-def test_a_path_of_an_exported_model_is_answered_with_its_backend() -> None:
-    """Other names with a slash are those of models on the hub."""
-    with pytest.raises(SpecError, match=r"exported model; did you mean litert\[\./a/m\.tflite,like=timm\[\]\]\?"):
-        find_backend(parse_spec("./a/m.tflite[like=timm[]]"))
-    assert find_backend(parse_spec("a/m-onnx")) is backends()["hf"]
-
-
-def test_a_name_of_no_model_is_answered_with_the_known_backends() -> None:
-    with pytest.raises(SpecError, match=r"'gpt-4o', which is not known\. Known backends: anthropic, blip2, conse"):
-        find_backend(parse_spec("gpt-4o"))
 
 
 def test_vllm_that_is_not_there_names_its_extras(monkeypatch: pytest.MonkeyPatch) -> None:

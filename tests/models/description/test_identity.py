@@ -18,7 +18,7 @@ PAYING = {"prices", "price_in", "price_cached", "price_out", "budget", "budget_t
 OTHER = {  # options whose effect is a file of weights, a device, or tested where the backend is
     "hf_clip": {"dtype"},
     "blip2": {"dtype", "head", "scale"},
-    "hf": {"quantization", "adapter"},  # unit/test_hf_options
+    "hf": {"quantization", "adapter"},  # models/hf/test_loading
     "replay": {"path", "of"},
     "sentence": {"prompt"},
     "openai": {"effort"},

@@ -4,13 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 from runpy import run_path
 from shutil import copytree
-from typing import Any
 
 import pytest
 
 import eyechart
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.errors import ModelError, SpecError
+from eyechart.errors import ModelError
 from eyechart.inference.requests.text_requests import Generate, TextRequest
 from eyechart.inference.runner.runner import Runner
 from eyechart.inference.store.entries import Store
@@ -28,7 +27,6 @@ MAKER = run_path(str(Path(__file__).parents[2] / "thinking_checkpoint.py"))
 THOUGHT, ANSWER, DIRECT = "<think> \nA or C?\n</think> \n\n", "B", "C"
 Ask = Callable[..., Response]
 CUTOUTS = "toybox/sample-cutouts"
-OPENED = "{% if add_generation_prompt %}{{ '<think>\n' }}{% endif %}"
 
 
 def ours(folder: Path, more: str = "") -> HfGenerator:
@@ -47,15 +45,6 @@ def ask(pictures: Callable[..., Dataset], tmp_path: Path) -> Callable[..., Respo
         return first[0]
 
     return ask
-
-
-@pytest.fixture
-def opened(thinking_chat: Path, tmp_path: Path) -> Path:
-    """The checkpoint with a chat template that opens the thinking in every prompt."""
-    folder = Path(copytree(thinking_chat, tmp_path / "opened"))
-    template = folder / "chat_template.jinja"
-    template.write_text(template.read_text().partition("{% if add_generation_prompt and enable")[0] + OPENED)
-    return folder
 
 
 @pytest.mark.parametrize(
@@ -86,34 +75,6 @@ def test_thinking_that_the_prompt_opened_is_no_answer(opened: Path, ask: Ask) ->
     assert (cut.text, cut.finished) == ("", False)
     assert cut.thinking.startswith("<think>")
     assert len(cut.thinking) > len("<think>")
-
-
-def test_a_template_without_a_switch_can_only_be_said_to_think(opened: Path) -> None:
-    packaged = HfGenerator(parse_spec("hf[toybox-mllm]"))
-    assert not packaged.thinks
-    assert "_processor" not in packaged._chat.__dict__  # no file of it has the word
-    assert HfGenerator(parse_spec("hf[toybox-mllm,thinking=on]")).thinks
-    with pytest.raises(ModelError, match=r"thinking=off has no effect: the chat template in .* has none of the variab"):
-        _ = ours(opened, ",thinking=off").thinks
-
-
-def test_wrong_values_are_sentences(thinking_chat: Path) -> None:
-    with pytest.raises(SpecError, match=r"has thinking=of\. Expected on or off; did you mean off"):
-        ours(thinking_chat, ",thinking=of")
-    with pytest.raises(ModelError, match=r"chat_template_kwargs\.enable_thinkin_ has no effect"):
-        _ = ours(thinking_chat, ",chat_template_kwargs.enable_thinkin_=1").thinks
-
-
-def test_the_settings_are_in_the_identity_and_the_defaults_are_not(thinking_chat: Path) -> None:
-    settings = ("", ",thinking=on", ",thinking=off", ",chat_template_kwargs.enable_thinking=false")
-    identities = [ours(thinking_chat, more).identity for more in settings]
-    assert all(one != other for index, one in enumerate(identities) for other in identities[:index])
-    assert {*identities[0].processor} == {"files_sha256"}
-    assert {replace_processor(identity) for identity in identities} == {replace_processor(identities[0])}
-
-
-def replace_processor(identity: Any) -> str:
-    return str({field: getattr(identity, field) for field in identity.__struct_fields__ if field != "processor"})
 
 
 def test_tags_that_are_special_tokens_are_read(tmp_path: Path) -> None:

@@ -85,31 +85,6 @@ def test_a_setting_that_the_image_processor_lacks_is_refused(tiny_chat: Tiny) ->
         _ = ours(tiny_chat("qwen3_vl"), "mm_processor_kwargs.max_pixel=9")._chat.image_kwargs
 
 
-def test_the_system_prompt_comes_first(tiny_chat: Tiny, tmp_path: Path) -> None:
-    file = tmp_path / "system.txt"
-    file.write_text("look, and say one word.\n")
-    folder = tiny_chat("qwen3_vl")
-    plain, short, long = ours(folder), ours(folder, "system_prompt=be short"), ours(folder, f"system_prompt={file}")
-    shown = [model._chat.render_prompt(BIG[0]) for model in (plain, short, long)]
-    assert shown[1].endswith(shown[0])
-    assert "be short" in shown[1].removesuffix(shown[0])
-    assert "look, and say one word.<" in shown[2].removesuffix(shown[0])
-    assert len({str(model.identity) for model in (plain, short, long)}) == 3
-    assert tokens(short) != tokens(plain)
-    with pytest.raises(SpecError, match=r"system_prompt=.*none\.txt cannot be read"):
-        ours(folder, f"system_prompt={tmp_path / 'none.txt'}")
-
-
-def test_a_chat_template_without_a_system_prompt_refuses_it_in_a_sentence(tiny_chat: Tiny, tmp_path: Path) -> None:
-    folder = Path(copytree(tiny_chat("qwen3_vl"), tmp_path / "no_system"))
-    template = folder / "chat_template.jinja"
-    refusal = "{% if messages[0]['role'] == 'system' %}{{ raise_exception('no system role') }}{% endif %}"
-    template.write_text(refusal + template.read_text())
-    assert tokens(ours(folder)) == tokens(ours(tiny_chat("qwen3_vl")))
-    with pytest.raises(ModelError, match=r"refuses a prompt: no system role\. Leave out system_prompt\."):
-        tokens(ours(folder, "system_prompt=be short"))
-
-
 def test_a_device_map_gives_the_same_answers(tiny_chat: Tiny, questions: list[Request]) -> None:
     model = ours(tiny_chat("qwen3_vl"), "device_map=auto")
     assert tokens(model, questions[:4]) == tokens(ours(tiny_chat("qwen3_vl")), questions[:4])

@@ -8,7 +8,11 @@ from eyechart.models.types import Floats
 
 
 def token_budget(device: str) -> int:
-    """Return the number of tokens per batch for a device."""
+    """Return the number of tokens per batch for a device.
+
+    >>> token_budget("cpu") < token_budget("cuda:1")
+    True
+    """
     return 1_024 if device == "cpu" else 65_536
 
 
@@ -25,7 +29,16 @@ def unique(texts: Sequence[str]) -> tuple[list[str], list[int]]:
 def encode_in_batches(
     lengths: Sequence[int], encode: Callable[[list[int], int], Floats], tokens: int, rows: int | None = None
 ) -> Floats:
-    """Encode rows by ascending length; return features in the original order. `encode` takes (rows, longest)."""
+    """Encode rows by ascending length; return features in the original order. `encode` takes (rows, longest).
+
+    >>> def encode(rows, longest):
+    ...     print(rows, longest)
+    ...     return np.array([[10.0 * row] for row in rows])
+    >>> encode_in_batches([3, 1, 2], encode, tokens=4).tolist()
+    [1, 2] 2
+    [0] 3
+    [[0.0], [10.0], [20.0]]
+    """
     order = sorted(range(len(lengths)), key=lengths.__getitem__)
     cuts = batches([lengths[row] for row in order], tokens, rows)
     encoded = np.concatenate([encode(order[start:stop], longest) for start, stop, longest in cuts])
