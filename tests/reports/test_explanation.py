@@ -2,13 +2,14 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import eyechart
 from eyechart.cli import main
 from eyechart.protocol.registry import get_protocol, list_protocols
-from eyechart.reports.explanation import explain
+from eyechart.reports.explanation import explain, find_case
 from eyechart.reports.runs import CaseRun, load
 
 VALUE = re.compile(r"count as 1: (\d+) / (\d+) = ([\d.]+)\. The record has ([\d.]+)\.")
@@ -49,6 +50,17 @@ def test_each_function_is_shown_with_what_it_does(run_folder: Path) -> None:
     case = next(load([run_folder]).cases)
     text = " ".join(explain(case, case.record.metrics[0]).split())
     assert re.search(r"class_predictions\.py:\d+ ScoredLabels\.score Return the scores of predictions under a", text)
+
+
+def test_a_case_is_found_by_its_protocol_and_says_what_equal_classes_decide(session: Any) -> None:
+    answered = session()
+    answered.closed_world(answered.right({1: 0}))
+    (case,) = answered.pool().cases
+    assert find_case(answered.pool(), "closed_world").record == case.record
+    text = " ".join(explain(case, case.record.metrics[0]).split())
+    assert "11 correct, 6 wrong, 0 unparsed, 0 error, 0 truncated, 0 refused." in text
+    assert "Correct by an equal class alone: 1 of 11." in text
+    assert re.search(r"model: eyechart/models/hf/generator\.py:\d+ HfGenerator Generates answers", text)
 
 
 def test_the_code_is_named_where_it_stands(run_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

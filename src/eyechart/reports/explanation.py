@@ -16,12 +16,13 @@ from eyechart.data.splits.registry import PackagedSample, registered_datasets
 from eyechart.errors import ReportError
 from eyechart.messages.plurals import count_of
 from eyechart.messages.suggestions import did_you_mean
+from eyechart.models.registry import BUILT_IN
 from eyechart.protocol.base import Protocol
 from eyechart.protocol.imported import recorded_protocol
 from eyechart.protocol.prompts import get_prompt, prompt_names
-from eyechart.reports.explanation_layout import NAME_WIDTH, WIDTH, describe_code, lay_out
+from eyechart.reports.explanation_layout import NAME_WIDTH, WIDTH, describe_class, describe_code, lay_out
 from eyechart.reports.page.prompt_texts import prompt_texts
-from eyechart.reports.page.samples import RIGHT, WRONG, class_namer, read_samples
+from eyechart.reports.page.samples import RIGHT, WRONG, Samples, class_namer, read_samples
 from eyechart.reports.runs import CaseRun, Runs
 from eyechart.reports.tables.render import PERCENT, metric_cell, one_line
 from eyechart.results.estimates import Estimate
@@ -48,16 +49,18 @@ def find_case(runs: Runs, name: str, protocol: str = "") -> CaseRun:
 
     Args:
         runs: The runs.
-        name: The name of the case, or a part of it that no other case has.
+        name: The name of the case, or a part of it that no other case has; or its protocol, if no other case has it.
         protocol: The name of its protocol, "" where one case alone has the name.
 
     Raises:
         ReportError: If no case or several cases have the name; the message lists them.
     """
     cases = [*runs.cases]
-    chosen = [case for case in cases if case.record.case == name] or [
-        case for case in cases if name in case.record.case
-    ]
+    chosen = (
+        [case for case in cases if case.record.case == name]
+        or [case for case in cases if name in case.record.case]
+        or [case for case in cases if case.record.protocol == name]
+    )
     chosen = [case for case in chosen if protocol in ("", case.record.protocol)]
     if len(chosen) == 1:
         return chosen[0]
@@ -113,6 +116,7 @@ def explain(case: CaseRun, metric: Metric, samples: int = 2) -> str:
     evidence = next((found for found in case.evidence.metrics if found.key == metric.key), None)
     outcomes = None if evidence is None else case.evidence.sample_outcomes(evidence)
     clusters = case.evidence.cluster_ids()
+    table = read_samples(case, class_namer(case.class_names))
     if outcomes is None and metric.value is not None and metric.ci_method == "wilson":
         # Of a metric that the gate does not judge the run stores no outcomes. Its value and n give their number.
         outcomes, clusters = (np.arange(metric.n) < round(metric.value * metric.n)).astype(np.float64), None
@@ -124,11 +128,11 @@ def explain(case: CaseRun, metric: Metric, samples: int = 2) -> str:
         ("options", [*_describe_options(case)]),
         ("asked", [*_describe_question(case)]),
         ("answers", [*_describe_answers(case)]),
-        ("labels", [*_describe_labels(case, metric)]),
+        ("labels", [*_describe_labels(case, table, metric)]),
         ("counted", [*_describe_counted(metric)]),
         ("value", [*_describe_value(metric, evidence, outcomes)]),
         ("interval", [*_describe_interval(metric, outcomes, clusters)]),
-        ("samples", [*_show_samples(case, metric, samples)]),
+        ("samples", [*_show_samples(case, table, metric, samples)]),
         ("code", [*_list_code(case, metric)]),
         ("notes", [*record.notes]),
     ]
@@ -203,10 +207,10 @@ def _describe_answers(case: CaseRun) -> Iterator[str]:
         limit = f", at most {usage.max_tokens:,} for an answer" if usage.max_tokens else ""
         yield f"{count_of(usage.requests, 'request')}, {usage.answer_tokens:,} answer tokens{limit}."
     named = {name: getattr(counts, name) for name in counts.__struct_fields__}
-    yield ", ".join(f"{number:,} {name}" for name, number in named.items() if number) + "."
+    yield ", ".join(f"{number:,} {name}" for name, number in named.items()) + "."
 
 
-def _describe_labels(case: CaseRun, metric: Metric) -> Iterator[str]:
+def _describe_labels(case: CaseRun, table: Samples | None, metric: Metric) -> Iterator[str]:
     if not metric.labels:
         return
     sha, rule = case.label_sets.get(metric.labels, (case.record.data.labels.get(metric.labels, ""), ""))
@@ -216,6 +220,17 @@ def _describe_labels(case: CaseRun, metric: Metric) -> Iterator[str]:
     if equivalences := case.option("equivalences"):
         pairs = "the pairs that the data set comes with" if equivalences == "own" else equivalences
         yield f"Classes that count as equal: {pairs} (equivalences={equivalences})."
+        yield _count_by_equal_class(table, metric)
+
+
+def _count_by_equal_class(table: Samples | None, metric: Metric) -> str:
+    """Return how many correct samples have no label that is the answer itself, "" where that is not known."""
+    if table is None or not table.answers or metric.labels not in table.label_sets:
+        return ""
+    of_set = table.label_sets[metric.labels]
+    correct = np.flatnonzero(of_set.outcomes == RIGHT)
+    alone = sum(table.answers[row] not in of_set.labels[row] for row in correct if of_set.labels[row])
+    return f"Correct by an equal class alone: {alone:,} of {len(correct):,}."
 
 
 def _describe_counted(metric: Metric) -> Iterator[str]:
@@ -267,9 +282,8 @@ def _fill_formula(outcomes: Floats, units: Ints) -> str:
     )
 
 
-def _show_samples(case: CaseRun, metric: Metric, count: int) -> Iterator[str]:
+def _show_samples(case: CaseRun, table: Samples | None, metric: Metric, count: int) -> Iterator[str]:
     """Yield the first correct samples and the first wrong ones under the label set of the metric."""
-    table = read_samples(case, class_namer(case.class_names))
     if table is None or not table.label_sets:
         return
     of_set = table.label_sets.get(metric.labels) or next(iter(table.label_sets.values()))
@@ -279,7 +293,7 @@ def _show_samples(case: CaseRun, metric: Metric, count: int) -> Iterator[str]:
             response = one_line(table.raw[row])[:_RESPONSE_LENGTH]
             parts = (
                 f"{title}: {key}" + (f" ({question})" if question else ""),
-                f"response {response!r}" if response else "",
+                f"text {response!r}" if response else "",
                 f"answer {table.answers[row] or 'none'}" if table.answers else "",
                 f"labels {', '.join(of_set.labels[row]) or 'none'}",
             )
@@ -295,6 +309,8 @@ def _list_code(case: CaseRun, metric: Metric) -> Iterator[str]:
     if source is not None:
         yield describe_code("data set", source.open if isinstance(source, PackagedSample) else type(source))
     yield describe_code("protocol", type(protocol))
+    if backend := BUILT_IN.get(case.record.model.backend):
+        yield describe_class("model", backend.target)
     for step in protocol.steps:
         yield describe_code("step", step)
     for part in filter(None, case.option("parser_version").split(", ")):

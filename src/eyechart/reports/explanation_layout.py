@@ -1,7 +1,9 @@
 """The layout of explanations: named sections of wrapped sentences, and where code is with what it does."""
 
+import ast
 import inspect
 from collections.abc import Callable, Iterable
+from importlib.util import find_spec
 from pathlib import Path
 from textwrap import fill, indent
 from types import ModuleType
@@ -19,6 +21,10 @@ def lay_out(title: str, sections: Iterable[tuple[str, Iterable[str]]]) -> str:
 
     Returns:
         The text, which ends with a line break.
+
+    >>> print(lay_out("acc1: 50 %", [("value", ["1 of 2."]), ("notes", [])]), end="")
+    acc1: 50 %
+    value     1 of 2.
     """
     lines = [title]
     for name, texts in sections:
@@ -28,11 +34,35 @@ def lay_out(title: str, sections: Iterable[tuple[str, Iterable[str]]]) -> str:
 
 
 def describe_code(role: str, target: Callable[..., object] | ModuleType) -> str:
-    """Return where code is and the first paragraph of its docstring; of a module the second one, too: its rules."""
-    count = 2 if isinstance(target, ModuleType) else 1
-    paragraphs = (inspect.getdoc(target) or "").split("\n\n")[:count]
-    about = fill(" ".join(paragraphs), WIDTH - NAME_WIDTH, initial_indent="  ", subsequent_indent="  ")
-    where = _shown(target.__file__ or "") if isinstance(target, ModuleType) else _location(target)
+    """Return where code is and the first paragraph of its docstring; of a parser's module also its rules.
+
+    >>> print(describe_code("step", len))
+    step: len
+      Return the number of items in a container.
+    """
+    if not isinstance(target, ModuleType):
+        return _entry(role, _location(target), inspect.getdoc(target), 1)
+    where = _location(target.parse) if hasattr(target, "parse") else _shown(target.__file__ or "")
+    return _entry(role, where, inspect.getdoc(target), 2)
+
+
+def describe_class(role: str, target: str) -> str:
+    """Return where a class `module:Class` is and the first paragraph of its docstring, without importing the module.
+
+    >>> describe_class("model", "eyechart.models.spec:ModelSpec").partition(".py")[0]
+    'model: eyechart/models/spec'
+    """
+    module, _, name = target.partition(":")
+    spec = find_spec(module)
+    file = (spec.origin if spec else None) or ""
+    tree = ast.parse(Path(file).read_text(encoding="utf-8"))
+    (found,) = (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
+    return _entry(role, f"{_shown(file)}:{found.lineno} {name}", ast.get_docstring(found), 1)
+
+
+def _entry(role: str, where: str, documentation: str | None, paragraphs: int) -> str:
+    words = " ".join((documentation or "").split("\n\n")[:paragraphs])
+    about = fill(words, WIDTH - NAME_WIDTH, initial_indent="  ", subsequent_indent="  ")
     return f"{role}: {where}\n{about}"
 
 

@@ -172,7 +172,10 @@ class OutcomeCounts(msgspec.Struct, frozen=True, kw_only=True):
     unparsed: Annotated[int, doc("Answers that could not be parsed; they count as wrong.")] = 0
     error: Annotated[int, doc("Requests that ended in an error; no metric counts them.")] = 0
     truncated: Annotated[int, doc("Answers cut off at the token limit; they count as wrong.")] = 0
-    refused: Annotated[int, doc("The errors that are refusals of the model or of a content filter.")] = 0
+    refused: Annotated[
+        int,
+        doc("Errors that are refusals of the model or of a content filter, as a server reports them."),
+    ] = 0
 
 
 class SubsetTiming(msgspec.Struct, frozen=True, kw_only=True):

@@ -34,7 +34,7 @@ LIBRARIES = ("transformers", "tokenizers", "torch", "torchvision", "pillow")
 
 
 class HfGenerator(Scorer):
-    """Generates answers with transformers."""
+    """Generates answers with transformers, the likeliest token at each step (greedy decoding)."""
 
     declared_options = loading.HfOptions
     chat_settings = conversation.DEFAULT
