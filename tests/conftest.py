@@ -59,7 +59,7 @@ MARK = "pytest.mark.deep"  # a file without it has no deep test
 DEEP = re.compile(rf"^pytestmark = .*\b{re.escape(MARK)}\b", re.MULTILINE)  # a file whose tests are all deep
 WARM = run_path(str(Path(__file__).parent / "warm.py"))
 FROZEN = [0]  # how many modules there were when objects were left out of collections of garbage
-EVERY_TABLE = tuple(f"tests/reports/tables/test_{name}" for name in ("charts", "figures", "golden", "latex"))
+EVERY_TABLE = tuple(f"tests/reports/tables/test_{name}" for name in ("figures", "golden", "latex"))
 TOGETHER = {  # how files begin that share what takes long to make
     "a run of OODBench": ("tests/end_to_end/test_oodbench",),
     "the imports of OpenAI's and Anthropic's clients": tuple(
