@@ -17,7 +17,6 @@ from eyechart.gate.verdicts.power import power_without_baseline
 from eyechart.plugins.summary import select_rows
 from eyechart.reports.comparison.leaderboard import leaderboards
 from eyechart.reports.overview.write_overview import aggregate, overview_tables
-from eyechart.reports.page.case_rows import case_rows, metric_rows, trend
 from eyechart.reports.runs import load
 from eyechart.reports.tables.registry import tables
 from eyechart.results.evidence import Evidence, read_evidence
@@ -81,18 +80,6 @@ def test_the_terminal_has_the_accuracy_over_images_with_a_label_and_names_the_ot
     assert labelled is not None
     assert rows["ReGT"][4].startswith(f"{100 * (labelled.value or 0):.2f} [")
     assert top5["ReGT"][4] != top5["ReGT incl. no_label"][4] != "-"
-
-
-def test_the_page_shows_the_accuracy_over_images_with_a_label(make_run: Make) -> None:
-    folder = make_run(labels=("ReGT",))
-    pool = load([folder])
-    shown = [row["metric"] for _, row in case_rows(pool, {})]
-    assert {(row["name"], row["labels"], row["subset"], row["n"]) for row in shown} == {("acc1", "ReGT", LABELLED, 16)}
-    rows = {(row[3], row[5]) for row in metric_rows(pool)}
-    assert {("acc1", LABELLED), ("acc1", "all, incl. no_label"), ("ece", "all")} <= rows
-    assert ("acc1", "all") not in rows
-    lines = trend([(folder, run, list(pool.cases)) for folder, run in pool.sessions])["lines"]
-    assert {line["points"][0][3] for line in lines if line["metric"] == "acc1"} == {16}
 
 
 def test_the_leaderboard_ranks_by_the_accuracy_over_images_with_a_label(run_folder: Path) -> None:

@@ -6,23 +6,29 @@ from pathlib import Path
 from shutil import copytree
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
+from PIL import Image
 
 from eyechart.classification.answers.class_predictions import ClassPredictions
 from eyechart.classification.answers.image_answers import TextPredictions
 from eyechart.data.dataset.dataset import build_label_set
 from eyechart.data.readers.imagenet_sample import open_sample
+from eyechart.data.splits.open_split import list_splits, open_split
 from eyechart.evaluation.settings import Case
 from eyechart.models.spec import parse_spec
 from eyechart.models.types import Usage
 from eyechart.reports.page import page_tables
 from eyechart.reports.page.write_page import PageOptions, write_page
+from eyechart.results.records import Records, encode, read_run
+from tests.reports.page.pet_pages import NAMES, chunk
 
 SURE, OTHER, WORDS = "timm[tf_efficientnet_lite0]", "conse[]", "hf[mllm]"
 SIZE = 12
 NOTHING = 7  # a class that is right nowhere
 FAILED = 11
+PET_ANSWERS = [0, 1, 1, 2, 2, 0]
 FOLLOW = """hash => new Promise((done) => {
   const before = location.href;
   addEventListener("hashchange", () => setTimeout(done), { once: true });  // after the page has drawn itself anew
@@ -137,6 +143,64 @@ def relabelled(label: int, index: int) -> tuple[int, ...]:
 
 def truth(dataset: Any, labels: list[tuple[int, ...]]) -> Any:
     return build_label_set("ReGT", dataset.index, labels, "correct", "me")
+
+
+@pytest.fixture
+def pet_root(tmp_path: Path) -> Path:
+    """A data root with a split of class folders: two images of each class."""
+    noise = np.random.default_rng(0).integers(0, 256, (2 * len(NAMES), 8, 8, 3), dtype=np.uint8)
+    for index, pixels in enumerate(noise):
+        folder = tmp_path / "data" / "pets" / "test" / NAMES[index // 2]
+        folder.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(pixels).save(folder / f"{index}.png")
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def pet_run(make_run: Any, pet_root: Path) -> Callable[..., Path]:
+    """Record a run about the pets, with the data root that the command line gave."""
+
+    def pet_run(name: str = "run", root: str | None = None, models: tuple[str, ...] = ("timm[a]", "timm[b]")) -> Path:
+        folder = Path(make_run.root / name)
+        (ref,) = [split for split in list_splits(pet_root) if str(split) == "pets/test"]
+        dataset = open_split(ref)
+        scores = np.zeros((len(dataset), len(NAMES)), np.float32)
+        scores[range(len(dataset)), PET_ANSWERS] = 1
+        predictions = ClassPredictions(dataset.keys, scores, {}, {})
+        cases = [Case("pets", "test", parse_spec(model), "supervised") for model in models]
+        data_root = str(pet_root) if root is None else root
+        records = [make_run.record(case, dataset, predictions, folder, None, data=data_root) for case in cases]
+        return Path(make_run.written(folder, tuple(records)))
+
+    return pet_run
+
+
+@pytest.fixture
+def pet_page(tmp_path: Path, studio: Any) -> Callable[..., tuple[Any, Path]]:
+    """Write the page of some runs and return its index and its folder."""
+
+    def pet_page(*runs: Path, **wanted: Any) -> tuple[Any, Path]:
+        folder = tmp_path / "page"
+        studio.write(PageOptions(runs, **{"store": tmp_path / "store", "figures": False} | wanted), folder)
+        return chunk(folder, "index"), folder
+
+    return pet_page
+
+
+@pytest.fixture
+def linked_runs(pet_run: Any, tmp_path: Path) -> tuple[Path, Path]:
+    """Two runs, each behind a link `latest` of its own folder."""
+
+    def linked(name: str, started: str) -> Path:
+        folder = pet_run(f"{name}/20260101-00000{len(name)}-000000")
+        records = read_run(folder)
+        begun = msgspec.structs.replace(records.run, started=started)
+        (folder / "records.json").write_bytes(encode(Records(run=begun, records=records.records)))
+        latest = folder.parent / "latest"
+        latest.symlink_to(folder.name)
+        return latest
+
+    return linked("a", "2026-01-01T00:00:01+00:00"), linked("bb", "2026-01-02T12:30:00+00:00")
 
 
 @dataclass

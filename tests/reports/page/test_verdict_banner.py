@@ -55,37 +55,6 @@ def test_where_nothing_is_worse_it_says_what_would_have_been_detected(studio: An
     assert gate.locator(".hint").last.inner_text() == "This comparison has too few samples to detect any loss."
 
 
-def test_without_a_baseline_it_ranks_the_models_by_paired_tests(studio: Any, opened: Any) -> None:
-    driver = opened(studio.page())
-    gate = driver.page.get_by_role("region", name="Verdict")
-    assert gate.locator(".gate-line").inner_text() == (
-        "≷ 3 of 3 models may be the best on imagenet/sample (supervised, CW, zero_shot) (paired tests of all pairs "
-        "over the same samples, adjusted p ≤ 0.01). This page has no baseline and no earlier run."
-    )
-    card = driver.page.locator(".benchmark")
-    assert [text.split("\t")[0] for text in card.locator("tbody tr").all_inner_texts()] == ["1–3"] * 3
-    assert re.search(r"-\d+\.\d\d points \[.+\], \d+ lost, \d+ gained, adjusted p = ", card.inner_text())
-    gate.locator("summary").click()
-    assert gate.locator(".hint").last.inner_text().startswith("A comparison of another run with this one ")
-
-
-def test_a_benchmark_lists_its_models_with_intervals_and_leads_to_their_samples(studio: Any, opened: Any) -> None:
-    driver = opened(studio.page())
-    card = driver.page.locator(".benchmark")
-    heading = card.get_by_role("heading").inner_text()
-    assert heading == "imagenet/sample acc1 (ImGT); 12 images, a random sample of 12 (seed 42)"
-    rows = [row.split("\t") for row in card.locator("tbody tr").all_inner_texts()]
-    assert [(row[1], row[3].strip()) for row in rows] == [  # the best first
-        ("timm[tf_efficientnet_lite0] supervised", "87.50 [52.91, 97.76]"),
-        ("hf[mllm] CW", "71.43 [35.89, 91.78]"),
-        ("conse[] zero_shot", "62.50 [30.57, 86.32]"),
-    ]
-    assert driver.page.locator(".matrix").count() == 0  # each model has one protocol
-    card.get_by_role("link", name="timm").click()
-    driver.page.locator(".found").wait_for()
-    assert driver.page.get_by_label("Model", exact=True).input_value() == "timm[tf_efficientnet_lite0], supervised"
-
-
 def test_names_have_a_sentence_as_a_tooltip_and_in_a_legend(studio: Any, opened: Any) -> None:
     driver = opened(studio.page(), "#/metrics")
     driver.page.locator("tbody tr").first.wait_for()

@@ -113,16 +113,6 @@ def test_every_view_has_its_heading_and_is_told_on_arrival(driver: Any) -> None:
         assert driver.page.title().startswith(name)
 
 
-def test_published_tables_and_figures_are_those_of_the_commands(studio: Any, opened: Any) -> None:
-    driver = opened(studio.page(figures=True), "#/tables/label-categories")
-    caption = "imagenet/sample, a random sample of 12 (seed 42): accuracy (%) on label categories, ImGT and ReGT"
-    driver.page.get_by_text(caption).wait_for()
-    driver.go("#/figures")
-    for name in ("label-change", "agreement"):
-        image = driver.page.locator(f"img[src='figures/{name}.svg']")
-        assert image.evaluate("image => (image.loading = 'eager', image.decode().then(() => image.naturalWidth))") > 100
-
-
 def test_a_chunk_that_is_not_there_is_said(studio: Any, opened: Any, copied: Any) -> None:
     page = copied(studio.page())
     (page.parent / "data/a0/items.js").unlink()
