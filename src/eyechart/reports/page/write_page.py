@@ -125,8 +125,8 @@ def _write_group(
     """Write a sample group with its images and charts."""
     pictures = thumbnails.write_all(group, loader.progress)
     if pictures.broken:
-        broken = count_of(pictures.broken, "image cannot", "images cannot")
-        loader.notes.append(f"{group.title}: {broken} be read and are not shown.")
+        broken = count_of(pictures.broken, "unreadable image is", "unreadable images are")
+        loader.notes.append(f"{group.title}: {broken} left out.")
     loader.progress(f"{group.title}: {len(group.items):,} samples")
     summary = write_sample_group(folder, number, group, pictures)
     write_chunk(
