@@ -12,7 +12,6 @@ import click
 import pytest
 
 from eyechart.cli import command, command_sections, main
-from eyechart.commands.parameters import FORMATS
 from eyechart.data.splits.open_split import list_splits
 from eyechart.errors import SpecError
 from eyechart.models.options import names_of, rows_of
@@ -22,7 +21,6 @@ from eyechart.plugins.options import OPTIONS
 from eyechart.protocol.registry import get_protocol, list_protocols
 from eyechart.reports.figures.registry import figure_drawers
 from eyechart.reports.tables.registry import describe_definitions, table_builders
-from eyechart.reports.tables.render import RENDERERS
 from eyechart.results.metric_definitions import metric_definitions
 
 COMMANDS = [name for commands in command_sections().values() for name in commands]
@@ -67,10 +65,6 @@ def test_every_command_has_help_for_every_option(run: Run, name: str) -> None:
     commands = [group, *group.commands.values()] if isinstance(group, click.Group) else [group]
     options = [option for found in commands if found for option in found.params if isinstance(option, click.Option)]
     assert [option.name for option in options if not option.help] == []
-
-
-def test_formats_are_those_of_the_reports() -> None:
-    assert tuple(RENDERERS) == FORMATS
 
 
 def test_ls_alone_lists_what_can_be_listed(run: Run) -> None:
@@ -195,10 +189,6 @@ def test_an_error_is_one_sentence_with_status_2(run: Run, arguments: tuple[str, 
     err = run(*arguments, code=2).err
     assert err.startswith(f"eyechart: {REFUSED[arguments]}")
     assert err.count("\n") == 1
-
-
-def test_a_subcommand_is_suggested_where_no_folder_has_the_name(run: Run) -> None:
-    assert "there is no folder or command 'overlp'; did you mean overlap?" in run("divide", "overlp", code=2).err
 
 
 def test_an_interrupted_command_ends_as_shells_expect(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

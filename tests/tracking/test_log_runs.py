@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.cli import main
 from eyechart.tracking.log_runs import describe_error, track_run
 from eyechart.tracking.targets import Target, parse_targets
 from eyechart.tracking.tracker import TrackerRun, Value
@@ -77,16 +76,6 @@ def test_an_error_is_a_sentence_and_each_started_run_is_ended(
     assert second.text.startswith("mlflow has 0 of 3 models: SystemExit: no key. ")
     assert (run_folder / "records.json").read_bytes() == before
     assert "noise" not in capsys.readouterr().out
-
-
-def test_the_command_ends_with_1(run_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["track", run_folder, "--to=wandb"]) == 1
-    assert capsys.readouterr().err.startswith("eyechart: wandb has 1 of 3 models: ConnectionError")
-
-
-def test_the_command_refuses_what_is_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["track", tmp_path, "--to=wandb"]) == 2
-    assert "No run can be read at" in capsys.readouterr().err
 
 
 def test_a_long_error_is_cut() -> None:
