@@ -12,6 +12,7 @@ from PIL import Image
 import eyechart
 from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Classifier, Floats, Identity
+from eyechart.toybox.samples.open_toybox import open_toybox
 
 IMAGES = 20  # of each of two classes
 Compress = Callable[..., eyechart.Compression]
@@ -114,3 +115,16 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> eyechart.Compression:
         f"{COLOURS}[wait=0.002]", "pets/test", variants, data_root=str(folder), protocol="supervised",
         margin=0.05, store=folder / "store", offline=True, progress=False,
     )  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of 6 packaged images of as many classes, so that few names are encoded in 80 templates."""
+    dataset = open_toybox("sample")
+    rows = {row.label: index for index, row in enumerate(dataset.index) if row.label < 6}
+    folder = tmp_path_factory.mktemp("root") / "toys" / "test"
+    for index, data in dataset.source.read(sorted(rows.values())):
+        home = folder / str(dataset.names[dataset.index[index].label])
+        home.mkdir(parents=True)
+        (home / dataset.index[index].file).write_bytes(data)
+    return folder
