@@ -15,7 +15,7 @@ import eyechart
 from eyechart.classification.metrics.class_estimates import top1
 from eyechart.classification.protocols.zero_shot import ZeroShot
 from eyechart.errors import AbsentError, DataError, ModelError, ReportError, SpecError, ToleranceError
-from eyechart.models.in_memory.wrap import InMemory, _describe_transform
+from eyechart.models.in_memory.wrap import InMemory
 from eyechart.models.open_clip.encoder import OpenClipEncoder
 from eyechart.models.spec import parse_spec
 from eyechart.models.timm.classifier import _make_packaged
@@ -344,12 +344,6 @@ def test_a_table_a_figure_and_the_page_of_a_run(evaluate: Evaluate, tmp_path: Pa
     page = run.page(tmp_path / "page", figures=False)
     assert page.is_file()
     assert (tmp_path / "page" / "data").is_dir()
-
-
-def test_a_transform_is_described_by_its_code() -> None:
-    assert _describe_transform(redness) == _describe_transform(redness)
-    assert "0x" not in _describe_transform(redness)
-    assert _describe_transform(redness) != _describe_transform(lambda image: image)
 
 
 def test_several_processes_give_the_answers_of_one(

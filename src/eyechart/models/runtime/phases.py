@@ -14,10 +14,10 @@ seconds: defaultdict[str, float] = defaultdict(float)  # of those that have ende
 def phase(name: str) -> Iterator[None]:
     """Name what this thread does until the end of the block, and count its seconds.
 
-    >>> with phase("evaluate"), phase("load"):
+    >>> with phase("outer"), phase("inner"):
     ...     open_phases[threading.get_ident()][-2:]
-    ['evaluate', 'load']
-    >>> seconds["evaluate"] >= seconds["load"] > 0
+    ['outer', 'inner']
+    >>> seconds["outer"] >= seconds["inner"] > 0
     True
     """
     begun = time.monotonic()
