@@ -182,19 +182,6 @@ def test_models_that_were_asked_in_different_ways_have_nothing_in_common(run):
         comparison_tables(found)
 
 
-def test_evidence_that_changed_since_the_run_is_refused(run):
-    folder = run("a", {CONSE: ()})
-    path = next((folder / "evidence").glob("*.json"))
-    path.write_bytes(path.read_bytes() + b" ")
-    with pytest.raises(ReportError, match="has changed since the run"):
-        read_cases(folder)
-
-
-def test_what_is_neither_run_nor_baseline_is_refused(tmp_path):
-    with pytest.raises(ReportError, match="no run or baseline"):
-        read_cases(tmp_path / "nowhere")
-
-
 def test_the_command_writes_every_format(run, capsys):
     indices = [str(run("a", {CONSE: ()})), str(run("b", {CONSE: {*range(9)}}))]
     assert main(["compare", *indices]) == 0
