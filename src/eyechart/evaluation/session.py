@@ -34,7 +34,7 @@ from eyechart.models.description.identity import (
     write_description,
 )
 from eyechart.models.pool import ModelPool, reads_answers
-from eyechart.models.runtime.device import count_gpus
+from eyechart.models.runtime.device import may_have_gpus
 from eyechart.models.runtime.phases import phase
 from eyechart.models.spec import ModelSpec
 from eyechart.models.types import Identity, Model
@@ -317,9 +317,9 @@ class Session:
 def make_engine(settings: Settings, worker: tuple[int, int] = (0, 1)) -> Engine:
     """Return the engine for what is not in the store; `worker` is the index of this process and their number.
 
-    Models answer in this process where there is no cluster, no second GPU, and no number of processes was chosen.
+    Models answer in this process where there is no cluster, no GPU, and no number of processes was chosen.
     """
-    if not settings.ray and not settings.devices and count_gpus() <= 1:
+    if not settings.ray and not settings.devices and not may_have_gpus():
         from eyechart.inference.engines.local import LocalEngine
 
         return LocalEngine()

@@ -18,12 +18,18 @@ DRIVERS = ("/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg", "/dev/kfd")  # one of t
 
 
 @cache
+def may_have_gpus() -> bool:
+    """Return whether there may be CUDA devices, without the import of torch, which takes a second."""
+    if os.environ.get("CUDA_VISIBLE_DEVICES") == "" or find_spec("torch") is None:
+        return False
+    return sys.platform != "linux" or any(Path(device).exists() for device in DRIVERS)
+
+
+@cache
 def count_gpus() -> int:
     """Return the number of CUDA devices."""
-    if os.environ.get("CUDA_VISIBLE_DEVICES") == "" or find_spec("torch") is None:
+    if not may_have_gpus():
         return 0
-    if sys.platform == "linux" and not any(Path(device).exists() for device in DRIVERS):
-        return 0  # without the import of torch, which takes a second
     import torch
 
     return torch.cuda.device_count() if torch.cuda.is_available() else 0
