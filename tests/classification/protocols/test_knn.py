@@ -44,10 +44,8 @@ def test_near_pictures_find_their_class() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("knn[replay[a.csv]]", "does not encode images"),
         ("knn[weights=softmax]", "Expected uniform or cosine"),
         ("knn[k=0]", "whole number of at least 1"),
-        ("knn[support=train]", "Expected benchmark/split"),
         ("knn[neighbors=3]", "does not know"),
     ],
 )

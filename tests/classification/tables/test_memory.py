@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.classification.protocols.mcq import MillMCQ, draw_mill_options
+from eyechart.classification.protocols.mcq import draw_mill_options
 from eyechart.reports.runs import EmptyTableError, load
 from eyechart.reports.tables.registry import tables
 from eyechart.reports.tables.render import to_latex
@@ -53,10 +53,3 @@ def test_a_redraw_has_other_options_in_another_order_and_the_same_truth() -> Non
     assert published.classes == draw_mill_options("s0000000", 0, 1000).classes
     assert len({published.classes, first.classes, second.classes}) == 3
     assert published.correct == first.correct == second.correct == (0,)
-
-
-def test_letters_of_a_file_are_read_under_the_published_draw_alone() -> None:
-    """Another draw would give its letters other classes."""
-    options = {"redraw": "1", "parser": "lenient"}
-    assert "redraw" in MillMCQ().unused_options(options, replayed=True)
-    assert "redraw" not in MillMCQ().unused_options(options, replayed=False)

@@ -254,10 +254,3 @@ def test_the_overview_of_birds_without_lists_or_words_has_what_there_is(aviary):
     aviary.species(ENCODER)
     titles = [table.title.partition(": ")[2] for table in overview_tables(aviary.pool())]
     assert [title.split()[0] for title in titles] == ["classification", "AUC", "outcomes", "every"]
-
-
-def test_a_model_asked_in_two_ways_stands_twice_and_is_told_apart(aviary):
-    aviary.species(TALKER)
-    aviary.species(TALKER, species_names="common")
-    (table,) = tables("realbirdid-T2", aviary.pool())
-    assert table.columns == ("Metric", "hf[b], species names common", "hf[b], species names scientific")

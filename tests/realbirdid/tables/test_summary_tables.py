@@ -9,6 +9,7 @@ import pytest
 
 from eyechart.errors import ReportError
 from eyechart.reports.tables.render import RENDERERS
+from tests.realbirdid.tables.summary_numbers import summary
 
 # Table 2 of arXiv 2603.27033: IG and UA/A, in per cent.
 ENCODERS = {
@@ -27,11 +28,6 @@ SPOTS = [
 ]
 
 GOLDEN = Path(__file__).parents[2] / "golden"
-
-
-def summary(ig, ua_a, labels="all species"):
-    """Both metrics of a model."""
-    return [("ig", labels, "answerable", ig / 100, 30, (0.1, 0.9)), ("ua_a", labels, "all", ua_a / 100, 40, (0.2, 0.8))]
 
 
 def by_level(values, labels="all species"):
@@ -117,14 +113,6 @@ def test_as_csv_table_3_has_the_family_as_a_column(table_3):
     ]
 
 
-def test_labels_choose_the_list_of_species(flock):
-    flock.case(metrics=[*summary(50, 40), *summary(80, 45, "range"), *summary(60, 42, "eligible")])
-    (table,) = flock.tables("realbirdid-T2", "range")
-    assert [row[1].value for row in table.rows] == [0.8, 0.45]
-    assert table.context["labels"] == "range"
-    assert any("candidates alone" in note for note in table.notes)
-
-
 def test_figure_16_has_macro_and_balanced_numbers(flock):
     names = ("auc_macro", "auc_balanced", "acc_macro")
     flock.case(metrics=[(name, "all species", "unanswerable.genus", at / 10, 30) for at, name in enumerate(names, 1)])
@@ -153,13 +141,6 @@ def test_without_free_words_the_remedy_is_named(flock):
         flock.tables("realbirdid-free-form")
 
 
-def test_notes_say_how_each_family_was_asked(table_2):
-    (table,) = table_2.tables("realbirdid-T2")
-    assert "Encoder-Based: prompt own, species_names scientific, templates bird (01234567)." in table.notes
-    assert "Multimodal LLMs: prompt species (01), species_names scientific, stop unique prefix." in table.notes
-    assert f"realbirdid/val: 40 images, fingerprint {'f' * 12}; observations {'b' * 12}." in table.notes
-
-
 @pytest.mark.parametrize("name", ["realbirdid-T2", "realbirdid-T3", "realbirdid-F16"])
 def test_without_probabilities_the_remedy_is_named(flock, name):
     flock.case("free_form", metrics=[("acc", "observations", "answerable.species", 0.5)])
@@ -167,11 +148,6 @@ def test_without_probabilities_the_remedy_is_named(flock, name):
         ReportError, match=r'these runs have free_form\. Make it with: pytest -k "realbirdid and species"'
     ):
         flock.tables(name)
-
-
-def test_unknown_labels_are_refused_with_what_there_is(table_2):
-    with pytest.raises(ReportError, match=r"'rnge'.*There are: all species"):
-        table_2.tables("realbirdid-T2", "rnge")
 
 
 def read(name: str) -> list[dict[str, str]]:
