@@ -71,7 +71,7 @@ class Annotation:
 
     @cached_property
     def sha256(self) -> str:
-        """The sha256 of all fields."""
+        """The sha256 of the ids, and of what was counted, known and countable."""
         whole = sha256("\n".join((*self.image_ids, "", *self.category_ids)).encode())
         for part in (self.counts.astype("<i4"), self.known, self.countable):
             whole.update(np.ascontiguousarray(part).tobytes())
