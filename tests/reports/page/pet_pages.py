@@ -2,10 +2,12 @@
 
 import json
 import re
+from base64 import b64decode
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from eyechart.results.records import Records, encode, read_run
 
@@ -19,6 +21,12 @@ def chunk(folder: Path, name: str) -> Any:
     match = re.fullmatch(r"\w+\((\".*?\"),\s*(\".*\")\);?\s*", text, re.DOTALL)
     assert match
     return json.loads(json.loads(match[2]))
+
+
+def unpacked(packed: dict[str, str]) -> list[int]:
+    """The numbers, as the page reads them."""
+    numbers: list[int] = np.frombuffer(b64decode(packed["d"]), f"<{packed['t']}").tolist()
+    return numbers
 
 
 def thumbnails(folder: Path) -> int:

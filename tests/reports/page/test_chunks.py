@@ -1,10 +1,8 @@
 """Data as scripts: what is written is what a browser reads back."""
 
 import json
-from base64 import b64decode
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,12 +18,7 @@ from eyechart.reports.page.chunks import (
     write_chunk,
 )
 from eyechart.reports.page.samples import class_namer
-
-
-def unpacked(packed: dict[str, str]) -> list[int]:
-    """The numbers, as the page reads them."""
-    numbers: list[int] = np.frombuffer(b64decode(packed["d"]), f"<{packed['t']}").tolist()
-    return numbers
+from tests.reports.page.pet_pages import unpacked
 
 
 @given(st.lists(st.integers(-(2**31), 2**31 - 1)))
