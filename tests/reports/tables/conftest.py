@@ -1,6 +1,6 @@
 """Runs of models with long names from which every table and every figure can be made."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -213,3 +213,19 @@ def free_form(flock: Any) -> Runs:
 @pytest.fixture
 def runs(run_folder: Path) -> Runs:
     return load([run_folder])
+
+
+@pytest.fixture
+def under(make_run: Any) -> Callable[..., Path]:
+    """A run of a model under one prompt, which makes it wrong about some of forty images."""
+
+    def under(
+        prompt: str, wrong: Collection[int], model: str = "conse[a]", errors: Mapping[int, str] = {}, **variant: str
+    ) -> Path:
+        answers = [999 if index in wrong else index for index in range(40)]
+        truths = tuple((index, (index,), None) for index in range(40))
+        models, options = {model: ("zero_shot", answers)}, {"prompt": prompt, **variant}
+        name = f"run-{prompt}-{model}-{len(variant)}"
+        return Path(make_run(name, models=models, truths=truths, labels=("ImGT",), variant=options, errors=errors))
+
+    return under

@@ -1,7 +1,6 @@
 """Frames of runs, and tables that are declared over them."""
 
 import csv
-from collections.abc import Callable
 from io import StringIO
 from typing import Any
 
@@ -11,9 +10,7 @@ import pytest
 
 from eyechart.errors import ReportError
 from eyechart.reports.runs import Runs
-from eyechart.reports.tables import registry
 from eyechart.reports.tables.definition import TableDefinition
-from eyechart.reports.tables.registry import tables as make_tables
 from eyechart.reports.tables.render import CORRELATION, NumberCell, to_csv, to_markdown
 from eyechart.reports.tables.selection import Page, with_suffixes
 
@@ -170,21 +167,3 @@ def test_a_changed_file_is_refused(runs: Runs) -> None:
     path.write_text(path.read_text(encoding="utf-8") + "\n", encoding="utf-8")
     with pytest.raises(ReportError, match="has changed since the run"):
         case.samples(["key"])
-
-
-def test_every_name_and_number_of_a_table_finds_it(runs: Runs) -> None:
-    by_number, by_name = (to_csv(make_tables(name, runs)) for name in ("t4", "Label-Categories"))
-    assert by_number == by_name
-
-
-def test_a_table_of_another_package_may_not_have_a_known_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Point:
-        name, value = "T4", "package:TABLE"
-
-        def load(self) -> Callable[..., Any]:
-            return definition()
-
-    points = [*registry.find_entry_points("eyechart.tables"), Point()]
-    monkeypatch.setattr(registry, "find_entry_points", lambda group: points)
-    with pytest.raises(ReportError, match=r"T4 = package:TABLE of this group has the name of another\. Rename"):
-        registry.registered("this group")
