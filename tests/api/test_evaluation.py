@@ -330,22 +330,6 @@ def test_all_suitable_protocols_with_options_and_own_metrics(evaluate: Evaluate)
     assert run.metrics.set_index("metric")["value"]["largest"] == 0.25
 
 
-def test_a_table_a_figure_and_the_page_of_a_run(evaluate: Evaluate, tmp_path: Path) -> None:
-    run = evaluate("open_clip[toybox-clip]", "toybox/sample-cutouts", protocol="zero_shot")
-    counts = run.confusion()
-    assert (counts.to_numpy().trace(), counts.to_numpy().sum()) == (run.samples["correct"].sum(), 54)
-    assert [len(ax.lines) for ax in run.plot().axes] == [1]
-    with pytest.raises(SpecError, match=r"fits 0 cases\. Give a part of one name, of: toybox/sample-cutouts/open_clip"):
-        run.confusion("closed_world")
-    (frame,) = run.table("T4")
-    assert "Model" in frame
-    assert "multilabel" in frame.attrs["title"]
-    assert run.figure("F3", tmp_path / "f3.svg").read_text().startswith("<?xml")
-    page = run.page(tmp_path / "page", figures=False)
-    assert page.is_file()
-    assert (tmp_path / "page" / "data").is_dir()
-
-
 def test_several_processes_give_the_answers_of_one(
     tmp_path: Path, warm_python: Sequence[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -415,9 +399,7 @@ def test_wrong_arguments_get_a_sentence(
         evaluate(model, data, **settings)
 
 
-def test_runs_in_a_list_and_an_encoder_without_neighbours_get_a_sentence(evaluate: Evaluate, pets: Path) -> None:
-    with pytest.raises(ReportError, match=r"type list\. Several runs are several arguments: load_run\(A, B\)"):
-        eyechart.load_run(["a", "b"])
+def test_an_encoder_without_neighbours_gets_a_sentence(evaluate: Evaluate, pets: Path) -> None:
     with pytest.raises(ModelError, match=r"that is knn\[ENCODER,k=11,support=BENCHMARK/SPLIT\]"):
         evaluate("open_clip[toybox-clip]", pets, protocol="knn")
 
@@ -471,14 +453,3 @@ def test_a_metric_is_computed_once_and_no_two_have_the_same_estimate(evaluate: E
 
     with pytest.raises(ReportError, match=r"top1 and another, both have the estimate acc1 .*Rename one"):
         evaluate("open_clip[toybox-clip]", pets, protocol="zero_shot", metrics=[another])
-
-
-def test_two_models_of_runs_are_compared_by_their_names(evaluate: Evaluate, pets: Path) -> None:
-    runs = [evaluate("open_clip[toybox-clip]", pets, protocol="zero_shot", name=name) for name in "ab"]
-    assert len(eyechart.compare(*runs, models=("a", "b")).verdicts)
-    with pytest.raises(ReportError, match=r"in Python with models=\('a', 'b'\)"):
-        eyechart.compare(*runs)
-    with pytest.raises(ReportError, match=r"has no model 'c'.* Its models are: "):
-        eyechart.compare(*runs, models=("a", "c"))
-    with pytest.raises(SpecError, match=r"one and two of its models: models=\(SPEC, SPEC\)"):
-        eyechart.compare(runs[0])
