@@ -10,8 +10,8 @@ from eyechart.messages.install_commands import install_command
 
 
 def test_a_url_is_a_file_system_that_is_kept_and_a_path_without_a_slash_at_its_end() -> None:
-    (files, root), (again, _) = (open_url(f"memory://shelf/{name}/", DataError) for name in ("a", "b"))
-    assert root == "/shelf/a"
+    (files, root), (again, _) = (open_url(f"http://127.0.0.1:9/{name}/", DataError) for name in ("a", "b"))
+    assert root == "http://127.0.0.1:9/a"
     assert again is files
 
 

@@ -32,7 +32,7 @@ def entries(root: Path) -> Mapping[str, StoreEntry]:
 
 def test_entries_are_told_by_digest_and_others_left_aside(entries: Mapping[str, StoreEntry], root: Path) -> None:
     digests = sorted(entry.key.digest for entry in entries.values())
-    for stray in ("00/short", f"zz/{digests[0]}", f"{digests[1][:2]}/{digests[1].upper()}"):
+    for stray in ("00/00short", f"zz/{digests[0]}", f"{digests[1][:2]}/{digests[1].upper()}"):
         (root / stray).mkdir(parents=True)
     found = [*list_entries(root)]
     assert [entry.digest for entry in found] == digests
