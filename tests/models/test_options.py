@@ -60,7 +60,7 @@ def test_a_text_becomes_the_value_of_its_type() -> None:
     [
         ("top=0", "a whole number of at least 1."),
         ("top=1.0", "a whole number of at least 1."),
-        ("top=²", "a whole number of at least 1."),
+        ("top=\u0663", "a whole number of at least 1."),
         ("budget=-1", "a whole number of at least 0."),
         ("seats=10", "a whole number from 2 to 9."),
         ("share=0", "a number above 0 and at most 1."),

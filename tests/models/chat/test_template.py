@@ -6,25 +6,22 @@ from shutil import copytree
 from typing import Any
 
 import pytest
-from PIL import Image
 
 from eyechart.errors import ModelError, SpecError
-from eyechart.models.generation import generate_all
+from eyechart.models.chat.conversation import ChatProcessor
+from eyechart.models.chat.template import ChatOptions, ChatSettings, ChatTemplate
 from eyechart.models.hf.generator import HfGenerator
-from eyechart.models.spec import parse_spec
-from eyechart.models.types import Request
+from eyechart.models.spec import ModelSpec, parse_spec
+from eyechart.samples.files import packaged
+from tests.models.hf.tiny_generator import BIG, ours, tokens
 
 pytestmark = pytest.mark.deep
 Tiny = Callable[[str], Path]
-BIG = [Request((Image.effect_noise((200, 160), 90).convert("RGB"), "what is this?"))]
 
 
-def ours(folder: Path, *options: str) -> HfGenerator:
-    return HfGenerator(parse_spec(f"hf[{','.join([str(folder), *options])}]"), offline=True)
-
-
-def tokens(model: HfGenerator, requests: list[Request] = BIG) -> list[tuple[int, ...]]:
-    return [answer.tokens for answer in generate_all(model, requests, 8)]
+def prompt(spec: ModelSpec) -> str:
+    settings = ChatSettings.from_options(ChatOptions.read(spec), spec)
+    return ChatProcessor(Path(spec.arguments[0]), settings).render_prompt(BIG[0])
 
 
 def test_the_system_prompt_comes_first(tiny_chat: Tiny, tmp_path: Path) -> None:
@@ -32,7 +29,7 @@ def test_the_system_prompt_comes_first(tiny_chat: Tiny, tmp_path: Path) -> None:
     file.write_text("look, and say one word.\n")
     folder = tiny_chat("qwen3_vl")
     plain, short, long = ours(folder), ours(folder, "system_prompt=be short"), ours(folder, f"system_prompt={file}")
-    shown = [model._chat.render_prompt(BIG[0]) for model in (plain, short, long)]
+    shown = [prompt(model.spec) for model in (plain, short, long)]
     assert shown[1].endswith(shown[0])
     assert "be short" in shown[1].removesuffix(shown[0])
     assert "look, and say one word.<" in shown[2].removesuffix(shown[0])
@@ -53,9 +50,8 @@ def test_a_chat_template_without_a_system_prompt_refuses_it_in_a_sentence(tiny_c
 
 
 def test_a_template_without_a_switch_can_only_be_said_to_think(opened: Path) -> None:
-    packaged = HfGenerator(parse_spec("hf[toybox-mllm]"))
-    assert not packaged.thinks
-    assert "_processor" not in packaged._chat.__dict__  # no file of it has the word
+    assert not HfGenerator(parse_spec("hf[toybox-mllm]")).thinks
+    assert not ChatTemplate(packaged("toybox-mllm"), ChatSettings(), pytest.fail).thinks  # no file of it has the word
     assert HfGenerator(parse_spec("hf[toybox-mllm,thinking=on]")).thinks
     with pytest.raises(ModelError, match=r"thinking=off has no effect: the chat template in .* has none of the variab"):
         _ = ours(opened, "thinking=off").thinks

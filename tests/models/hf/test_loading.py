@@ -9,27 +9,17 @@ from shutil import copytree
 from typing import Any
 
 import pytest
-from PIL import Image
 
 from eyechart.errors import EyechartError, ModelError, SpecError
-from eyechart.models.generation import generate_all
 from eyechart.models.hf.generator import HfGenerator
 from eyechart.models.options import names_of
 from eyechart.models.spec import parse_spec
 from eyechart.models.types import Request
+from tests.models.hf.tiny_generator import BIG, ours, tokens
 
 pytestmark = pytest.mark.deep
 
 Tiny = Callable[[str], Path]
-BIG = [Request((Image.effect_noise((200, 160), 90).convert("RGB"), "what is this?"))]
-
-
-def ours(folder: Path, *options: str) -> HfGenerator:
-    return HfGenerator(parse_spec(f"hf[{','.join([str(folder), *options])}]"), offline=True)
-
-
-def tokens(model: HfGenerator, requests: list[Request] = BIG) -> list[tuple[int, ...]]:
-    return [answer.tokens for answer in generate_all(model, requests, 8)]
 
 
 @pytest.fixture(scope="session")

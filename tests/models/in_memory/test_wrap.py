@@ -1,6 +1,5 @@
 """Models in memory: what is accepted, what identifies them, and that they are left in the mode that they had."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -58,10 +57,13 @@ def test_each_part_of_a_module_gets_its_mode_back_also_after_an_error() -> None:
 def test_weights_architecture_and_transform_are_in_the_identity() -> None:
     trained = module()
     trained[2].weight.data += 1
-    shifted: Callable[[Image.Image], Any] = lambda image: mean(image) + 1  # noqa: E731  # as users write them
-    others = [wrap(trained), wrap(module(0.1)), wrap(transform=shifted)]
+    shifts = [
+        lambda image: mean(image) + 1,
+        lambda image: mean(image) - 1,
+    ]
+    others = [wrap(trained), wrap(module(0.1)), *(wrap(transform=shift) for shift in shifts)]
     keys = [str(made.identity.in_key) for made in (wrap(), *others)]
-    assert len({*keys}) == 4
+    assert len({*keys}) == 5
     assert str(wrap().identity.in_key) == keys[0]
     assert " at 0x" not in "".join(keys)
 
