@@ -22,9 +22,9 @@ status is 0 however many survive, and 1 where the tests fail without any mutant.
 The tests of a module are its doctests; the test files whose names begin with its name; those that import it and lie in
 a folder that is called as its package is, or begin with the package's name; test_statistics_contract.py for statistics;
 and, where none of them imports it, any that import it, or else those of the modules that import it. A private module,
-whose name begins with an underscore, has these, too. Tests in the folders SLOW are left aside. The shortest tests run
-first. Farther tests may kill some of the survivors, and some mutants are equivalent to the source: judge each before
-you write a test for it.
+whose name begins with an underscore, has these, too. Tests in the folders SLOW, and files that run sessions of pytest,
+are left aside. The shortest tests run first. Farther tests may kill some of the survivors, and some mutants are
+equivalent to the source: judge each before you write a test for it.
 """
 
 import argparse
@@ -35,6 +35,7 @@ import json
 import multiprocessing
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -55,6 +56,7 @@ SURVIVED, TESTS_FAILED, DOCTEST_FAILED = 0, 1, 2
 QUICK_EXAMPLES, WHOLE_EXAMPLES, QUICK_SECONDS = 20, 40, 2.0
 MEASURED = "measured.json"
 SLOW = {"end_to_end", "plugins", "page", "annotation", "figures", "tables"}  # folders of tests that run much at once
+SESSIONS = re.compile(r"\.(?:passes|ran)\(|\bworld\.(?:call|run|start)\(")  # calls of worlds
 FORK = multiprocessing.get_context("fork")
 OUTCOMES = {SURVIVED: "survived", TESTS_FAILED: "tests failed", DOCTEST_FAILED: "doctest failed"}
 
@@ -79,7 +81,8 @@ def imported_names(path: Path) -> set[str]:
 def find_tests(path: Path, root: Path, far: bool) -> list[Path]:
     """Return the test files of a module, relative to the root, the nearest first, or all `far` ones, too."""
     files = sorted((root / "tests").rglob("test_*.py"))
-    tests = [test for test in files if not SLOW & {*test.relative_to(root).parts}]
+    quick = [test for test in files if not SLOW & {*test.relative_to(root).parts}]
+    tests = [test for test in quick if not SESSIONS.search(test.read_text(encoding="utf-8"))]
     modules = {module_name(path)}
     if path.stem.startswith("_") or not any(modules & imported_names(test) for test in tests):
         using = [other for other in (root / "src").rglob("*.py") if path.stem in other.read_text(encoding="utf-8")]

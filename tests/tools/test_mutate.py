@@ -67,6 +67,14 @@ def test_the_tests_of_a_module_are_the_nearest_first(mutate) -> None:
     assert "test_evidence.py" not in messages
 
 
+def test_files_that_run_sessions_are_left_aside(mutate) -> None:
+    root = SCRIPT.parents[1]
+    assert (root / "tests/gate/slices/test_slice_messages.py").exists()
+    found = mutate.find_tests(Path("src/eyechart/gate/slices/slice_messages.py"), root, False)
+    assert "tests/gate/slices/test_slice_tests.py" in map(str, found)
+    assert "tests/gate/slices/test_slice_messages.py" not in map(str, found)
+
+
 def test_a_survivor_is_sought_where_its_line_may_have_moved(mutate, tmp_path) -> None:
     source = "def f(a):\n    return a\n\ndef g(a):\n    return a\n"
     found = mutate.mutants(source, Path("m.py"))
