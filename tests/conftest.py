@@ -87,7 +87,7 @@ FIRST = (  # the longest, for which one worker would wait in the end; README's f
 LONG = (
     *("tests/end_to_end", "tests/reports/annotation/", "tests/reports/page/", "tests/models/hf/", *EVERY_TABLE),
     *("tests/models/runtime/test_batch_backoff", "tests/inference/engines/ray/", "tests/plugins/faults/test_pools"),
-    "tests/plugins/test_no_change",
+    "tests/gate/session/test_no_change",
 )
 LATER = ("tests/end_to_end/test_oodbench", "tests/reports/annotation/test_answer", "tests/reports/page/test_samples")
 

@@ -56,7 +56,7 @@ SURVIVED, TESTS_FAILED, DOCTEST_FAILED = 0, 1, 2
 QUICK_EXAMPLES, WHOLE_EXAMPLES, QUICK_SECONDS = 20, 40, 2.0
 MEASURED = "measured.json"
 SLOW = {"end_to_end", "plugins", "page", "annotation", "figures", "tables"}  # folders of tests that run much at once
-SESSIONS = re.compile(r"\.(?:passes|ran)\(|\bworld\.(?:call|run|start)\(")  # calls of worlds
+SESSIONS = re.compile(r"\.(?:passes|ran)\(|\bworld\.(?:call|installed|run|start)\(")  # calls of worlds
 FORK = multiprocessing.get_context("fork")
 OUTCOMES = {SURVIVED: "survived", TESTS_FAILED: "tests failed", DOCTEST_FAILED: "doctest failed"}
 
