@@ -70,7 +70,7 @@ TOGETHER = {  # how files begin that share what takes long to make
         )
     ),
     "the import of Lightning": ("tests/integrations/test_lightning", "tests/project/test_doctests"),
-    "the import of vLLM": ("tests/end_to_end/test_vllm",),
+    "the import of vLLM": ("tests/end_to_end/test_vllm", "tests/models/vllm/"),
     "tiny models of families": ("tests/models/chat/", "tests/models/hf/", "tests/models/runtime/test_batch_backoff"),
     "runs of every table": EVERY_TABLE,
     "compressed variants": ("tests/reports/comparison/test_compression_",),
@@ -83,6 +83,7 @@ TOGETHER = {  # how files begin that share what takes long to make
 FIRST = (  # the longest, for which one worker would wait in the end; README's first command answers for others
     "tests/end_to_end/test_readme.py",
     "tests/end_to_end/test_vllm",
+    "tests/models/vllm/",
 )
 LONG = (
     *("tests/end_to_end", "tests/reports/annotation/", "tests/reports/page/", "tests/models/hf/", *EVERY_TABLE),

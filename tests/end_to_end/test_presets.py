@@ -159,7 +159,7 @@ def test_kisel_names_are_in_the_prompt_of_imagenet(tmp_path: Path, run_preset: P
 
 
 def test_prompts_of_an_enforced_structure_and_of_captions_are_those_that_are_printed() -> None:
-    """Which the presets of GPT-4o and PaliGemma choose; what vLLM answers under a structure: test_vllm."""
+    """Which the presets of GPT-4o and PaliGemma choose; what vLLM answers under a structure: tests/models/vllm."""
     closed = closed_world_prompt("name", structured=True).fill(class_list="a cat")
     asked = [(text, 1) for text in (closed, get_prompt("open_world").text, get_prompt("open_world_caption").text)]
     assert [*published_names(asked, class_list="a cat")] == ["closed_world", "open_world", "open_world_caption"]

@@ -19,7 +19,7 @@ from eyechart.models.vllm.generator import VllmGenerator
 
 pytestmark = pytest.mark.deep
 
-FAMILIES = ("blip_2", "idefics3", "mistral3", "qwen3_vl")  # fast_vlm: test_vllm
+FAMILIES = ("blip_2", "idefics3", "mistral3", "qwen3_vl")  # fast_vlm: tests/models/vllm
 MORE = {"qwen3_vl": ",max_logprobs=3"}  # fewer in one request give the same scores
 CHOICES = ["cat", "caterpillar", "dog", "hot dog", "a bird", *map(str, range(10))]
 TOKENS = 8

@@ -63,7 +63,7 @@ def start_engine(path: Path, *, device: str, offline: bool, copies: int = 1, **s
         if not gc.get_freeze_count():  # whoever froze objects wants them to stay so
             stack.callback(gc.unfreeze)
         gc.freeze()  # vLLM collects garbage at its start and at its end, what it made itself is enough
-        llms = tuple(_made(path, stack, **slot, **settings) for slot in _slots(device, together, copies))
+        llms = tuple(_made(path, stack, **slot, **settings) for slot in device_slots(device, together, copies))
         return Engine(llms, stack.pop_all())
 
 
@@ -95,7 +95,7 @@ def _shut_down(llm: Any) -> None:
         llm.llm_engine.engine_core.shutdown()
 
 
-def _slots(device: str, together: int, copies: int) -> list[Mapping[str, Any]]:
+def device_slots(device: str, together: int, copies: int) -> list[Mapping[str, Any]]:
     """Return the device of each copy; on a processor, vLLM's default blocks are too long for prefix caching."""
     if device == "cpu":
         return [{"block_size": 32, "distributed_executor_backend": "uni" if together == 1 else "mp"}] * copies
