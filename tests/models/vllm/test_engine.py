@@ -65,8 +65,18 @@ def forked_processes(warm_vllm: Sequence[str], pair: Pair) -> Iterator[None]:
     gc.collect()  # what vLLM leaves open
 
 
+@pytest.fixture
+def three_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let torch have three threads."""
+    threads = torch.get_num_threads()
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)  # where it is set, vLLM leaves torch's threads alone
+    torch.set_num_threads(3)
+    yield
+    torch.set_num_threads(threads)
+
+
 @pytest.mark.parametrize("option", SEVERAL)
-@pytest.mark.usefixtures("forked_processes")
+@pytest.mark.usefixtures("forked_processes", "three_threads")
 @pytest.mark.filterwarnings("ignore:Unclosed context:ResourceWarning")  # vLLM does not close all that it opens
 def test_several_processes_answer_together(option: str, several: Several) -> None:
     model = VllmGenerator(parse_spec(f"vllm[toybox-mllm,max_model_len=512,max_num_seqs=2,{option}]"), offline=True)
@@ -82,6 +92,7 @@ def test_several_processes_answer_together(option: str, several: Several) -> Non
         assert len(model._engine.llms) == SEVERAL[option]
     finally:
         model.close()
+    assert torch.get_num_threads() == 3
 
 
 def test_closed_it_leaves_the_process_as_it_was(pair: Pair, questions: list[Request]) -> None:

@@ -112,11 +112,13 @@ def _same_process() -> Iterator[None]:
     """Restore environment variables and torch's threads at the end."""
     import torch
 
-    variables, set_threads = dict(os.environ), torch.set_num_threads
+    variables, set_threads, threads = dict(os.environ), torch.set_num_threads, torch.get_num_threads()
     try:
         yield
     finally:
         torch.set_num_threads = set_threads
+        if torch.get_num_threads() != threads:  # one, after workers in other processes
+            torch.set_num_threads(threads)
         os.environ.clear()
         os.environ.update(variables)
 
