@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from tests.plugins.own_files import OWN, PLAIN, write
+
 pytestmark = pytest.mark.deep
 
 ALLOWED = {
@@ -18,26 +20,12 @@ ALLOWED = {
     *(f"eyechart.plugins.{name}" for name in ("activation", "case_ids", "options", "workers")),
 }
 SLOW = {"PIL", "msgspec", "numpy", "open_clip", "pandas", "scipy", "timm", "torch", "tqdm", "transformers"}
-PLAIN = """
-import pytest
-
-@pytest.mark.parametrize("path", ["a/b/c", "a[0]/b", "imagenet/val"])
-def test_plain(path):
-    pass
-"""
 MODULES = """
 import json, os, sys
 from pathlib import Path
 
 def pytest_sessionfinish():
     Path(f"modules-{os.getpid()}.json").write_text(json.dumps([*sys.modules]))
-"""
-OWN = """
-import pytest
-
-@pytest.mark.eyechart("toybox", protocol="zero_shot")
-def test_mine(evaluate):
-    evaluate()
 """
 ONE = ("-k", "toybox/sample-noto-v1/open_clip")
 USES_FIXTURES = """
@@ -66,18 +54,6 @@ def test_mine(eye_case, eye_test, eye_dataset):
     assert eye_test == "overridden"
     assert eye_dataset.split == eye_case.split
 """
-SCHEDULER = """
-def pytest_sessionfinish(session):
-    dsession = session.config.pluginmanager.get_plugin("dsession")
-    if dsession:
-        print("\\nSCHEDULER", type(dsession.sched.scheduling).__name__)
-"""
-
-
-def write(folder: Path, **files: str) -> None:
-    """Write Python files into a folder."""
-    for name, text in files.items():
-        (folder / f"{name}.py").write_text(text)
 
 
 @pytest.mark.parametrize("workers", [(), ("-p", "xdist.plugin", "-n1")], ids=["serial", "worker"])
@@ -105,14 +81,6 @@ def test_a_benchmark_needs_no_option(world: Any, workers: tuple[str, ...]) -> No
     assert 'name="eyechart.case"' in (world.folder / "junit.xml").read_text()
 
 
-def test_a_selection_of_no_case_is_explained_without_an_option(world: Any) -> None:
-    """The controller of workers explains it, although it collects nothing."""
-    write(world.folder, test_own=OWN)
-    result = world.call("test_own.py", "-k", "toybox/sampel/", "-n1")
-    assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
-    assert "did you mean toybox/sample" in result.stdout.str()
-
-
 def test_fixtures_serve_a_test_that_is_no_benchmark_and_a_conftest_overrides_one(world: Any) -> None:
     write(world.folder, conftest=OVERRIDES, test_asks=ASKS, test_uses=USES_FIXTURES)
     result = world.call("test_asks.py", "test_uses.py", "-k", f"{ONE[1]} or through")
@@ -131,14 +99,6 @@ def test_an_error_in_the_set_up_of_models_is_a_sentence(world: Any, tmp_path: Pa
     assert result.ret == pytest.ExitCode.INTERRUPTED, said
     assert "Two packages register the model backend 'tiny'" in said
     assert "Traceback" not in said
-
-
-@pytest.mark.parametrize(("test", "scheduler"), [(PLAIN, "LoadScheduling"), (OWN, "ModelScheduling")])
-def test_workers_are_scheduled_by_model_only_where_there_are_cases(world: Any, test: str, scheduler: str) -> None:
-    write(world.folder, test_own=test, extra=SCHEDULER)
-    result = world.call("test_own.py", "-n1", "-s", "-pextra", "-k", "plain or toybox/sample-noto-v1/open_clip")
-    assert result.ret == 0, result.stdout.str()
-    assert f"SCHEDULER {scheduler}" in result.outlines
 
 
 def test_the_marker_and_the_fixtures_are_listed(pytester: pytest.Pytester) -> None:

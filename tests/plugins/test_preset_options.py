@@ -43,19 +43,6 @@ def test_the_command_line_replaces_the_limit_of_a_preset(pytester: pytest.Pytest
     assert get_settings(replaced).limit == 3
 
 
-def test_what_a_preset_leaves_out_is_not_run_and_is_printed(world: Any) -> None:
-    part = 'whole = "packaged"\n[zero_shot]\nleave_out = ["imagenet/tiny"]\n[supervised]\nleave_out = ["pets/test"]\n'
-    (world.folder / "part.toml").write_text(part, encoding="utf-8")
-    result = world.passes(*world.usual, "--eye-preset=part.toml", "-n2")
-    assert {(record["protocol"], record["split"]) for record in world.records} == {
-        ("zero_shot", "tiny2"),
-        ("supervised", "tiny"),
-        ("supervised", "tiny2"),
-    }
-    left_out = "left out 1 of 4 cases: --eye-preset=packaged runs everything"
-    assert f"the preset part.toml has {left_out}" in result.outlines
-
-
 def test_a_preset_sets_options_of_the_models_that_have_them(pytester: pytest.Pytester) -> None:
     (pytester.path / "mine.toml").write_text('[model]\ndtype = "bfloat16"\n', encoding="utf-8")
     models = ("hf[toybox-mllm]", "mine=hf[toybox-mllm,dtype=float16]", "conse[]", "replay[path=a.csv]")

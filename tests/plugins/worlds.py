@@ -242,6 +242,23 @@ def cold(world: World) -> World:
     return world
 
 
+@pytest.fixture
+def own_root(world: World) -> Callable[..., Path]:
+    """Paint pictures below a root, by their names, and write other files empty."""
+
+    def filled(*names: str) -> Path:
+        for shade, name in enumerate(names):
+            path = world.folder / "data" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if path.suffix == ".png":
+                Image.new("RGB", (8, 8), (shade * 9, 0, 0)).save(path)
+            else:
+                path.write_text("")
+        return world.folder / "data"
+
+    return filled
+
+
 @pytest.fixture(scope="session")
 def cluster(warm_python: tuple[str, ...]) -> Iterator[Any]:
     """A Ray cluster of a head and a node; who removes the node adds another one."""

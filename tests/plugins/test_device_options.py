@@ -1,0 +1,33 @@
+"""Options of processes on this machine and of a Ray cluster that cannot be used are refused before any case."""
+
+from typing import Any
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--eye-ray-actors=2",), "Name one with --eye-ray"),
+        (("--eye-ray=auto", "--eye-ray-actors=none"), "--eye-ray-actors must be a whole number from 1 up"),
+        (("--eye-ray=auto", "-n2"), "Leave out -n of pytest-xdist"),
+        (("--eye-devices=2", "-n2"), "Leave out -n, or --eye-devices"),
+        (("--eye-devices=0",), "--eye-devices must be a whole number from 1 up"),
+        (("--eye-devices=2", "--eye-ray=auto"), "Set the processes on a cluster with --eye-ray-actors"),
+        (("--eye-ray=auto", "--eye-ray-gpus=tiny=1.5"), "a share of one GPU, such as 0.25, or a whole number"),
+    ],
+)
+def test_options_that_cannot_be_used_are_refused(
+    pytester: pytest.Pytester, options: tuple[str, ...], said: str
+) -> None:
+    with pytest.raises(pytest.UsageError) as error:
+        pytester.parseconfigure(*options)
+    assert said in str(error.value)
+
+
+@pytest.mark.deep
+def test_gpus_of_an_unknown_model_are_refused(world: Any) -> None:
+    """In a session of its own, since a suggestion of names imports packages of models."""
+    result = world.run("--eye-ray=auto", "--eye-ray-gpus=tinny=1")
+    assert result.ret == 4
+    assert "--eye-ray-gpus=tinny: " in result.stderr.str()
