@@ -1,9 +1,8 @@
-"""How the toy world meets the rest: its own names and equivalences, and atlases that are read as they were made."""
+"""How the toy world meets the rest: its own names and equivalences, and pictures that are cut to fit an atlas."""
 
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 from PIL import Image
 
@@ -13,13 +12,11 @@ from eyechart.errors import DataError
 from eyechart.evaluation.evaluate import make_label_policy, resolve_class_names
 from eyechart.evaluation.settings import Case, Settings
 from eyechart.models.spec import parse_spec
-from eyechart.samples.files import write_checksums, write_table
-from eyechart.toybox.art.shapes import CELL, COLUMNS, atlas
+from eyechart.toybox.art.shapes import CELL
 from eyechart.toybox.art.toy_classes import equivalences, names
 from eyechart.toybox.formats import shards
 from eyechart.toybox.samples.open_toybox import open_toybox
-from toybox.collect import SPRITES, fit_to_cell
-from toybox.collect import atlas as made
+from toybox.collect import fit_to_cell
 
 
 @pytest.fixture
@@ -69,22 +66,6 @@ def test_pairs_of_classes_that_are_not_there_are_refused(split: Path) -> None:
     (split / "equivalences.csv").write_text("a,b\n0,2\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"equivalences.csv, line 2 has the class 2, expected 0 to 1"):
         open_shards(split / "val", "toybox", "val")
-
-
-@pytest.mark.deep
-def test_an_atlas_is_read_as_it_was_made(tmp_path: Path) -> None:
-    random = np.random.default_rng(0)
-    sizes = [(5 + number, 60 - number) for number in range(COLUMNS + 2)]
-    images = [Image.fromarray(random.integers(1, 256, (*size, 4), np.uint8)) for size in sizes]
-    for image in images:
-        image.putalpha(255)
-    data, table = made([(number // 2, (f"{number}.png", b"", image)) for number, image in enumerate(images)])
-    (tmp_path / "style").mkdir()
-    (tmp_path / "style/atlas.webp").write_bytes(data)
-    write_table(tmp_path / "style/sprites.csv", SPRITES, table)
-    write_checksums(tmp_path / "style")
-    read = [sprite for found in atlas("style", tmp_path).sprites.values() for sprite in found]
-    assert all(np.array_equal(one, two) for one, two in zip(images, read, strict=True))
 
 
 def test_pictures_are_cropped_and_never_made_larger() -> None:

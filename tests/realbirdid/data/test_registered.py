@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from packaged_samples.pictures import package
-from PIL import Image, ImageChops
+from PIL import Image
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.images import decode_image
@@ -18,9 +18,6 @@ from eyechart.errors import DataError
 from eyechart.realbirdid.data.observations import REASONS, Observations
 from eyechart.realbirdid.data.registered import SPLITS, open_realbirdid, packaged_root, splits
 from eyechart.toybox.art.bird_looks import species
-from eyechart.toybox.art.styles import TRAINING
-from eyechart.toybox.samples import birds_sample
-from eyechart.toybox.world import SEED
 
 FACTS = {"sample": (40, 33, 5, 69), "sample-drawn": (135, 76, 109, 26)}
 FOLDERS = ("gcompris", "tuxpaint")
@@ -43,13 +40,6 @@ def sample(split: str) -> Dataset:
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     return Path(shutil.copytree(packaged_root(), tmp_path / "realbirdid"))
-
-
-@pytest.fixture(scope="module")
-def remade(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("remade")
-    birds_sample.write(folder, SEED)
-    return folder / birds_sample.FOLDER
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -197,25 +187,6 @@ def test_changed_and_missing_files_are_refused(copy: Path, name: str) -> None:
     path.unlink()
     with pytest.raises(DataError, match=f"{path.name} cannot be read"):
         open_realbirdid(name.partition("/")[0], copy)
-
-
-@pytest.mark.parametrize("name", ["birds.csv", "taxonomy.csv", "ranges.csv", "LICENSE-google.txt"])
-def test_the_drawn_tables_are_made_again_byte_for_byte(remade: Path, name: str) -> None:
-    assert (remade / name).read_bytes() == (packaged_root() / "sample-drawn" / name).read_bytes()
-
-
-def test_the_drawn_pictures_are_made_again(remade: Path) -> None:
-    """JPEG decoders of other builds may differ by a shade."""
-    for path in sorted((remade / "images").iterdir())[::7]:
-        with Image.open(path) as one, Image.open(packaged_root() / "sample-drawn/images" / path.name) as other:
-            assert max(most for _, most in ImageChops.difference(one, other).getextrema()) <= 8
-
-
-def test_drawn_birds_are_in_the_training_styles_and_none_is_under_the_gpl() -> None:
-    lines = rows(packaged_root() / "sample-drawn/manifest.csv")
-    assert {row["style"] for row in rows(packaged_root() / "sample-drawn/birds.csv")} == {*TRAINING}
-    assert not any(line["licence"].startswith("GPL") for line in lines)
-    assert all((packaged_root() / f"sample-drawn/LICENSE-{style}.txt").is_file() for style in TRAINING)
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """The bird table: who is named, what cannot be told and why, and who lives where."""
 
 import csv
-from collections import Counter, defaultdict
+from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +11,6 @@ from PIL import Image, ImageFilter
 from eyechart.toybox.art.bird_looks import candidates, look_alikes, species
 from eyechart.toybox.art.shapes import styles
 from eyechart.toybox.art.styles import TRAINING
-from eyechart.toybox.art.toy_classes import BIRDS, classes, names
 from eyechart.toybox.formats import bird_files
 from eyechart.toybox.formats.bird_files import OCCLUSION, QUALITY, REASONS, VOICE, Observation, observations, picture
 
@@ -34,40 +33,6 @@ def read(path: Path) -> list[Line]:
 @pytest.fixture(scope="module")
 def lines(folder: Path) -> list[Line]:
     return read(folder / "drawn/birds.csv")
-
-
-def test_there_are_at_least_fifteen_species_and_genera_of_several() -> None:
-    assert len({one.name for one in species()}) == len(species()) >= 15
-    sizes = Counter(one.genus for one in species())
-    assert len(sizes) >= 10
-    assert sum(size > 1 for size in sizes.values()) >= 5
-
-
-def test_species_are_drawn_from_bird_classes() -> None:
-    for one in species():
-        for name in (*one.art, *(named.partition(":")[0] for named in one.cutouts)):
-            assert classes()[names().index(name)].subgroup == BIRDS
-
-
-@pytest.mark.parametrize("style", [style for style in TRAINING if style in styles()])
-def test_every_species_has_art_in_every_training_style(style: str) -> None:
-    assert all(one.pictures(style) for one in species())
-
-
-def test_look_alikes_have_one_art_one_coat_and_one_genus() -> None:
-    groups = defaultdict(list)
-    for one in species():
-        groups[one.song].append(one)
-    groups.pop("")
-    assert len(groups) >= 3
-    for one, other in groups.values():
-        assert (one.art, one.coat, one.genus) == (other.art, other.coat, other.genus)
-        assert look_alikes(one) == (other,)
-
-
-def test_other_species_do_not_look_alike() -> None:
-    seen = Counter((name, one.coat) for one in species() if not one.song for name in one.art)
-    assert set(seen.values()) == {1}
 
 
 @pytest.mark.deep
