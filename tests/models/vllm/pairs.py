@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
+from eyechart.models.chat.conversation import ChatProcessor
 from eyechart.models.generation import generate_all
 from eyechart.models.types import Answer, Floats, Generator, Request
 from eyechart.models.vllm.generator import VllmGenerator
@@ -26,6 +28,11 @@ class Pair:
     folder: Path
     compiled: Path
 
+    @cached_property
+    def chat(self) -> ChatProcessor:
+        """The processor of the checkpoint."""
+        return ChatProcessor(self.folder)
+
 
 def told(model: Generator, requests: list[Request]) -> list[Answer]:
     """Answers without what a cache had of their prompts."""
@@ -36,4 +43,4 @@ def told(model: Generator, requests: list[Request]) -> list[Answer]:
 def long(pair: Pair, start: str, tokens: int) -> str:
     """A text that makes a prompt of so many tokens, images apart."""
     shorter = start + " cat" * (tokens - 32)
-    return shorter + " cat" * (tokens - len(pair.vllm._chat.tokenize_prompt(Request((shorter,)))))
+    return shorter + " cat" * (tokens - len(pair.chat.tokenize_prompt(Request((shorter,)))))
