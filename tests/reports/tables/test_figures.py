@@ -17,6 +17,7 @@ BY_POOL = (
     ("classified", ("F3", "F9")),
     ("asked", ("oodbench-F9", "oodbench-F10")),
     ("detected", ("oodbench-F13",)),
+    ("paired", ("oodbench-F6",)),
     ("hard", tuple(f"oodbench-{name}" for name in ("F2", "F6", "F8", "F11", "F12", "F14", "F15", "F16"))),
     ("birds", tuple(name for name in figure_drawers() if name.startswith("realbirdid-"))),
 )

@@ -47,6 +47,7 @@ COLOURS = ("tab:orange", "tab:red", "tab:blue", "tab:purple", "tab:green", "tab:
 MOST = 80  # categories of one panel; the others share a bar
 BAR = 0.16  # inches
 INTERVAL_OFFSET = 0.44  # below the middle of a bar, so that the interval does not cover the number
+BESIDE_LEGEND = 60  # letters of a title above bars that have a legend beside them
 
 
 def _division_pages(runs: Runs, _: str | None = None, *, initial: bool) -> list[Page]:
@@ -228,7 +229,7 @@ def _draw_coverage(ax: "Axes", page: Page, cells: pd.DataFrame) -> None:
     ax.set_xlim(0, 100)
     ax.set_xlabel("pairs in a model's own OOD set (%), with the 95 % interval of all together", fontsize=8)
     ax.legend(**LEGEND_ASIDE, title="first, then additionally", title_fontsize=7)
-    set_title(ax, f"{page.title}{page.suffix}, n={int(shares['n'][OWN, 0, kinds[0]]):,} pairs")
+    set_title(ax, f"{page.title}{page.suffix}, n={int(shares['n'][OWN, 0, kinds[0]]):,} pairs", BESIDE_LEGEND)
 
 
 COVERAGE_CHART = FigureDefinition(

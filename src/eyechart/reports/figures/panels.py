@@ -44,9 +44,9 @@ def set_caption(part: "SubFigure", text: str) -> None:
     part.suptitle(fill(one_line(text), letters, break_on_hyphens=False), fontsize=9)
 
 
-def set_title(ax: "Axes", title: str) -> None:
-    """Set a title above a panel as wide as the figure, wrapped to several lines."""
-    ax.set_title(fill(one_line(title), TITLE_LETTERS, break_on_hyphens=False), fontsize=9)
+def set_title(ax: "Axes", title: str, letters: int = TITLE_LETTERS) -> None:
+    """Set a title above a panel, wrapped to lines of so many letters: by default of a panel as wide as the figure."""
+    ax.set_title(fill(one_line(title), letters, break_on_hyphens=False), fontsize=9)
 
 
 def legend_above(ax: "Axes") -> None:
