@@ -7,7 +7,6 @@ import pytest
 from eyechart.classification.protocols.mcq import draw_mill_options
 from eyechart.reports.runs import EmptyTableError, load
 from eyechart.reports.tables.registry import tables
-from eyechart.reports.tables.render import to_latex
 
 WRONG, SIZE = 999, 60
 TRUTHS = tuple((index, (index,), None) for index in range(SIZE))
@@ -40,12 +39,6 @@ def test_a_learnt_draw_is_found_and_measured(drawn: Any) -> None:
 def test_without_the_published_draw_there_is_no_table(drawn: Any) -> None:
     with pytest.raises(EmptyTableError, match="compares the published draw of mcq with redraws of it"):
         tables("memory", load([drawn(1, ()), drawn(2, ())]))
-
-
-@pytest.mark.deep
-def test_it_fits_the_page(drawn: Any, latex_problems: Any) -> None:
-    found = tables("memory", load([drawn(0, range(6)), drawn(1, range(9))]))
-    assert latex_problems(map(to_latex, found)) == []
 
 
 def test_a_redraw_has_other_options_in_another_order_and_the_same_truth() -> None:

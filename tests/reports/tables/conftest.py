@@ -1,14 +1,18 @@
 """Runs of models with long names from which every table and every figure can be made."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from eyechart.errors import ReportError
+from eyechart.reports.annotation.sample import SampleOptions, write_sample
 from eyechart.reports.runs import Runs, load
-from eyechart.reports.tables.registry import tables
+from eyechart.reports.tables.registry import table_builders, tables
 from eyechart.reports.tables.render import Table
 from eyechart.results.records import SubsetTiming
 
@@ -30,6 +34,12 @@ MAPPED = {"a beast": 356, "I don't know": 7, "ferret": 359}
 BIN = ("what", "name", "present", "low", "high", "count")
 
 
+POOLS = (
+    *("worded", "repeated", "classified", "one_option", "disputed", "reannotated"),
+    *("paired", "hard", "birds", "free_form"),
+)
+
+
 def once(make: Callable[..., Runs]) -> Callable[..., Runs]:
     """Make a run for the first test that needs it, and give the same one to all others, which only read it."""
     made: list[Runs] = []
@@ -44,17 +54,27 @@ def once(make: Callable[..., Runs]) -> Callable[..., Runs]:
 
 
 @pytest.fixture(scope="session")
-def tables_of() -> Callable[[str, Runs], Sequence[Table]]:
-    """Make the tables of a name from a run once, for the golden files and for LaTeX."""
-    made: dict[tuple[str, int], Sequence[Table]] = {}
+def pools() -> Sequence[str]:
+    """The names of the runs below that have a golden file."""
+    return POOLS
 
-    def tables_of(name: str, runs: Runs) -> Sequence[Table]:
-        key = name, id(runs)  # all runs are kept until the end
-        if key not in made:
-            made[key] = tables(name, runs)
-        return made[key]
 
-    return tables_of
+@pytest.fixture(scope="session")
+def made_tables() -> dict[str, Mapping[str, Sequence[Table]]]:
+    """The tables of each of these runs, which are made once."""
+    return {}
+
+
+@pytest.fixture(params=POOLS)
+def pool(request: pytest.FixtureRequest, made_tables: Any) -> tuple[str, Runs, Mapping[str, Sequence[Table]]]:
+    """The name of some runs, the runs, and every table that they have data for, by its number or name."""
+    name, runs = request.param, request.getfixturevalue(request.param)
+    if name not in made_tables:
+        made_tables[name] = {}
+        for table in table_builders().values():
+            with suppress(ReportError):
+                made_tables[name][table.alias or table.name] = tables(table.name, runs)
+    return name, runs, made_tables[name]
 
 
 @once
@@ -99,27 +119,53 @@ def classified(make_run: Any) -> Runs:
     return load([make_run("classified", models=models)])
 
 
+@once
+def one_option(make_run: Any) -> Runs:
+    """Cases of two models that differ in their prompt, in what they see, or in the draw of the options alone."""
+    prompt, other = "prompts/of/mine/first.toml (0123abcd)", "prompts/of/mine/second.toml (89abcdef)"
+    variants = (
+        {},
+        {"prompt": other},
+        {"prompt": "own (01234567)"},
+        *({"blank": blank} for blank in ("grey", "noise1", "noise2")),
+        *({"redraw": redraw} for redraw in "12"),
+    )
+
+    def run(number: int, options: Mapping[str, str]) -> Path:
+        said = {
+            model: ("zero_shot", [index % 4 if index >= 4 * number + first else 7 for index in range(40)])
+            for first, model in enumerate((CONTRASTIVE, ENCODER))
+        }
+        truths = tuple((index % 4, (index % 4,), None) for index in range(40))
+        variant = {"prompt": prompt, **options}
+        return Path(make_run(f"option{number}", models=said, truths=truths, labels=("ImGT",), variant=variant))
+
+    return load([run(number, options) for number, options in enumerate(variants)])
+
+
+@once
+def disputed(make_shot_world: Any, shot: Any) -> Runs:
+    """The answers to a sheet of disputed images, of which some have two labels."""
+    labels = {n: (n + 200,) if n < 10 else (n + 200, n + 800) for n in range(16)}
+    world = make_shot_world({str(n): shot(n, labels[n], n + 400, n + 600) for n in labels})
+    chosen = {str(n): [[n + 400], [n + 200], [n + 200, n + 400], [n]][n % 4] for n in labels}
+    return replace(load([world.run]), annotations=(world.answer(world.sheet(), chosen),))
+
+
+@once
+def reannotated(make_shot_world: Any, shot: Any) -> Runs:
+    """The answers to the sheet of a drawn sample, which change some labels."""
+    world = make_shot_world({str(n): shot(n, (n + 200,), n + (200, 400)[n % 3 == 0], n + 600) for n in range(30)})
+    runs, sheet = load([world.run]), world.out / "sample.html"
+    write_sample(runs, SampleOptions(20, "ReGT", data=str(world.root), store=world.root / "s"), sheet)
+    chosen = {str(n): [n + (200, 400)[n % 6 == 0]] for n in range(30)}
+    return replace(runs, annotations=(world.answer(sheet, chosen),))
+
+
 def answers(wrong: int, size: int = 12) -> dict[str, str]:
     """Answers by set, of which some are wrong out of distribution."""
     return {"ID": "yn" * (size - 1) + "nn", "OOD-S": "yn" * (size - 2) + "nn" * 2, "OOD-H": "nn" * wrong
             + "yn" * (size - wrong)}  # fmt: skip
-
-
-@once
-def asked(existing: Any) -> Runs:
-    """Questions about the pairs of one data set, of two models."""
-    for number, model in enumerate(SHORT_AND_LONG):
-        existing(model, "coco", answers(4 + number), detectors="+".join(DETECTORS))
-    return Runs(existing.bench.pool().groups, ())
-
-
-@once
-def detected(existing: Any) -> Runs:
-    """Questions about pairs that two and three detectors flag, of two models."""
-    for number, model in enumerate(SHORT_AND_LONG):
-        for detectors in (DETECTORS, (*DETECTORS, ENCODER)):
-            existing(model, "coco", answers(2 + number), detectors="+".join(detectors))
-    return Runs(existing.bench.pool().groups, ())
 
 
 @once

@@ -6,7 +6,6 @@ import pytest
 
 from eyechart.reports.runs import EmptyTableError, load
 from eyechart.reports.tables.registry import tables
-from eyechart.reports.tables.render import to_latex
 
 WRONG, SIZE = 999, 40
 TRUTHS = tuple((index % 4, (index % 4,), None) for index in range(SIZE))
@@ -40,9 +39,3 @@ def test_without_images_or_without_a_blank_there_is_no_table(shown: Any) -> None
     for runs in ([shown("grey", ())], [shown("", range(30))], [shown("grey", ()), shown("black", ())]):
         with pytest.raises(EmptyTableError, match="compares cases with images and cases with a blank instead"):
             tables("blind", load(runs))
-
-
-@pytest.mark.deep
-def test_it_fits_the_page(shown: Any, latex_problems: Any) -> None:
-    found = tables("blind", load([shown("", range(30)), shown("grey", range(12))]))
-    assert latex_problems(map(to_latex, found)) == []

@@ -1,53 +1,26 @@
 """Every table in LaTeX fits an a4 page with margins of 2 cm, also with long names of models, and needs what it says."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from eyechart.errors import ReportError
-from eyechart.reports.tables.registry import names_by_number, table_builders, tables
+from eyechart.reports.tables.registry import table_builders, tables
 from eyechart.reports.tables.render import NumberCell, Table, to_latex
 
-ELSEWHERE = {
-    "F7",
-    "oodbench-population",
-    "wordings",
-    "memory",
-    "blind",
-    "reannotated",
-}  # in test_annotation_outcomes.py, test_overlap_tables.py, and test files of their names
-BY_POOL: Mapping[str, tuple[str, ...]] = {
-    "worded": ("mill-imagenet", "T2", "T4", "F3", "T5", "T6", "T9", "T10", "F9", "T11", "T12", "T13", "T14", "T15",
-               "T16", "T18"),
-    "repeated": ("T7", "T17", "T19"),
-    "classified": ("mill-imagenet", "T2", "T4", "F3", "T9", "T10", "F9"),
-    "paired": tuple(
-        f"oodbench-{name}"
-        for name in ("T1", "T2", "T3", "T9", "T10", "T11", "T12", "T13", "T14", "T15", "T16", "T17", "T18", "F9",
-                     "F10", "F13", "degradation", "signature")
-    ),
-    "hard": tuple(f"oodbench-{name}" for name in ("T8", "F2", "F6", "F8", "F11", "F12", "F14", "F15", "F16", "mmd")),
-    "birds": tuple(
-        name for name in table_builders() if name.startswith("realbirdid-") and name != "realbirdid-free-form"
-    ),
-    "free_form": ("realbirdid-free-form",),
-}  # fmt: skip
+NOT_OF_RUNS = {"oodbench-population"}  # what `eyechart divide overlap` makes of a division, and its test sets
 
 
-def test_every_table_is_set_here_or_elsewhere() -> None:
-    listed = {name for names in BY_POOL.values() for name in names} | ELSEWHERE
-    assert {names_by_number().get(name, name) for name in listed} == {*table_builders()}
+def test_every_table_is_made_of_the_runs_here(pools: Sequence[str], golden: Any) -> None:
+    made = {name for pool in pools for name in golden.read_golden(f"tests/{pool}.json.gz")}
+    assert {table.alias or table.name for table in table_builders().values()} - made == NOT_OF_RUNS
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("pool", BY_POOL)
-def test_every_table_fits_the_page(
-    pool: str, request: pytest.FixtureRequest, latex_problems: Any, tables_of: Callable[..., Any]
-) -> None:
-    runs = request.getfixturevalue(pool)
-    found = {name: tables_of(names_by_number().get(name, name), runs) for name in BY_POOL[pool]}
-    assert latex_problems(to_latex(made) for each in found.values() for made in each) == []
+def test_every_table_fits_the_page(pool: Any, latex_problems: Any) -> None:
+    _, _, made = pool
+    assert latex_problems(to_latex(table) for each in made.values() for table in each) == []
 
 
 def wide(columns: int, rows: int, name: str = "organization/a-model-of-thirty-letters") -> Table:

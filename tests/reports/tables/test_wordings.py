@@ -6,7 +6,7 @@ import pytest
 
 from eyechart.reports.runs import EmptyTableError, load
 from eyechart.reports.tables.registry import tables
-from eyechart.reports.tables.render import NumberCell, to_latex
+from eyechart.reports.tables.render import NumberCell
 
 
 def test_a_model_has_a_row_with_its_wordings(under: Any) -> None:
@@ -20,12 +20,6 @@ def test_a_model_has_a_row_with_its_wordings(under: Any) -> None:
     assert elsewhere.ci[0] < elsewhere.value <= 0.9
     (note,) = (note for note in table.notes if "parts of the variance" in note)
     assert {*note.partition("Wordings: ")[2].rstrip(".").split(", ")} == {"w4 (0)", "w8 (0)", "w12 (0)"}
-
-
-@pytest.mark.deep
-def test_it_fits_the_page(under: Any, latex_problems: Any) -> None:
-    found = tables("wordings", load([under(f"prompts/of/mine/w{size}.toml (0)", range(size)) for size in (4, 8)]))
-    assert latex_problems(map(to_latex, found)) == []
 
 
 def test_two_wordings_have_no_interval_of_a_new_one(under: Any) -> None:
