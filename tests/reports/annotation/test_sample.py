@@ -31,9 +31,6 @@ def test_half_of_a_stratified_sample_is_divided_equally(sizes: list[int], n: int
         (("--sample=9", "--sequential", "--draw=stratified"), "--sequential needs one sheet of a uniform draw"),
         (("--sample=9", "--sequential", "--part=1/2"), "--sequential needs one sheet of a uniform draw"),
         (("--sample=9", "--split=imagenet/tin"), "did you mean imagenet/tiny?"),
-        (("--sample=9", "--model=conse[]"), "--model cannot be used with --sample"),
-        (("--model=conse[]", "--sequential"), "--sequential cannot be used without --sample"),
-        ((), "Missing option '--model'"),
     ],
 )
 def test_wrong_options_are_refused(annotate: Any, options: tuple[str, ...], message: str) -> None:
