@@ -30,6 +30,6 @@ def test_the_benchmarks_of_the_package_are_collected_in_any_folder(tmp_path: Pat
 
 
 def test_answers_are_only_stored(tmp_path: Path) -> None:
-    done = run(tmp_path, "answer", "--eye-track=wandb")
+    done = run(tmp_path, "answer", "--eye-track=wandb", "--collect-only")
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert "--eye-answer only stores answers. Leave out --eye-track." in done.stderr
