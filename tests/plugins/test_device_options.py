@@ -1,7 +1,5 @@
 """Options of processes on this machine and of a Ray cluster that cannot be used are refused before any case."""
 
-from typing import Any
-
 import pytest
 
 
@@ -15,6 +13,7 @@ import pytest
         (("--eye-devices=0",), "--eye-devices must be a whole number from 1 up"),
         (("--eye-devices=2", "--eye-ray=auto"), "Set the processes on a cluster with --eye-ray-actors"),
         (("--eye-ray=auto", "--eye-ray-gpus=tiny=1.5"), "a share of one GPU, such as 0.25, or a whole number"),
+        (("--eye-ray=auto", "--eye-ray-gpus=tinny=1"), "--eye-ray-gpus=tinny: The model 'tinny[]' names the backend"),
     ],
 )
 def test_options_that_cannot_be_used_are_refused(
@@ -23,11 +22,3 @@ def test_options_that_cannot_be_used_are_refused(
     with pytest.raises(pytest.UsageError) as error:
         pytester.parseconfigure(*options)
     assert said in str(error.value)
-
-
-@pytest.mark.deep
-def test_gpus_of_an_unknown_model_are_refused(world: Any) -> None:
-    """In a session of its own, since a suggestion of names imports packages of models."""
-    result = world.run("--eye-ray=auto", "--eye-ray-gpus=tinny=1")
-    assert result.ret == 4
-    assert "--eye-ray-gpus=tinny: " in result.stderr.str()

@@ -2,13 +2,11 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
 from eyechart.messages.suggestions import did_you_mean
 from eyechart.models.exported.graph import BACKENDS
-from eyechart.models.runtime.torchvision_repair import repair
 from eyechart.models.spec import PACKAGED_MODELS, ModelSpec
 
 DINO_TXT = (
@@ -26,7 +24,7 @@ def near_or_absent(name: str, near: str) -> str:
 def suggest_model(spec: ModelSpec, backends: Sequence[str]) -> str:
     """Return the end of a sentence about an unknown backend: the backend of a model or file of that name, or near ones.
 
-    timm is only imported where the name is none of a shipped model or of open_clip, since that takes seconds.
+    No library is imported, since that takes seconds.
     """
     if file := suggest_file(spec):
         return f"; did you mean {file}?"
@@ -64,19 +62,22 @@ def _shipped() -> Iterator[tuple[str, str]]:
 
 def _open_clip() -> list[str]:
     """Return open_clip's architectures, from the files of its package."""
-    package = find_spec("open_clip")
-    if package is None or package.origin is None:
-        return []
-    return sorted(path.stem for path in (Path(package.origin).parent / "model_configs").glob("*.json"))
+    return [path.stem for path in _files_of("open_clip", "model_configs/*.json")]
 
 
 def _timm(spec: ModelSpec) -> list[str]:
-    """Return the name of a specification if timm has such a model, with or without a weights tag."""
-    if find_spec("timm") is None:
-        return []
-    repair()
-    with suppress(ImportError):  # a broken timm must not hide the sentence
-        import timm
+    """Return the name of a specification if timm has such a model, with or without a weights tag.
 
-        return [spec.backend] if timm.is_model(spec.backend.partition(".")[0]) else []
-    return []
+    timm's files say which models it has: those that it registers, and former names of them.
+    """
+    name = re.escape(spec.backend.partition(".")[0])
+    registered = re.compile(rf"^@register_model\s+def {name}\(", re.MULTILINE)
+    former = re.compile(rf"^register_model_deprecations\([^}}]*['\"]{name}['\"]\s*:", re.MULTILINE)
+    texts = (path.read_text(encoding="utf-8") for path in _files_of("timm", "models/*.py"))
+    return [spec.backend] if any(registered.search(text) or former.search(text) for text in texts) else []
+
+
+def _files_of(package: str, pattern: str) -> list[Path]:
+    """Return files of a package, none if it is not installed, without importing it."""
+    found = find_spec(package)
+    return [] if found is None or found.origin is None else sorted(Path(found.origin).parent.glob(pattern))
