@@ -107,8 +107,10 @@ def test_what_a_case_wrote_can_be_replayed_and_what_was_not_said_fails_the_case(
 
 
 def test_who_is_no_detector_is_refused_with_a_reason(asked: Any) -> None:
-    said = begin(asked, f"--eye-set=existence.detectors={MLLM}", f"--eye-model={MLLM}", code=1)
-    assert f"{MLLM} is not a detector" in said
+    arguments = (f"--eye-set=existence.detectors={MLLM}", f"--eye-model={MLLM}", "-k", f"{COCO}/")
+    result = asked.call("--pyargs", "eyechart.benchmarks", *arguments)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert f"existence.detectors: {MLLM} is not a detector. Expected an encoder" in result.stderr.str()
 
 
 def test_distributions_are_compared_where_a_reference_suits_and_the_others_are_skipped(asked: Any) -> None:

@@ -65,3 +65,11 @@ def test_the_option_takes_models_of_known_backends() -> None:
     TEXT_ENCODER.check("hf_clip[a/b,x=1]", None)
     with pytest.raises(SpecError, match="the backend 'sentense', which is not known; did you mean sentence"):
         TEXT_ENCODER.check("sentense[minilm]", None)
+
+
+@pytest.mark.parametrize("value", ["./words.txt", "timm[resnet50]", "openai[gpt]"])
+def test_the_option_takes_no_model_that_encodes_no_texts(value: str) -> None:
+    assert TEXT_ENCODER.check is not None
+    with pytest.raises(SpecError) as refused:
+        TEXT_ENCODER.check(value, None)
+    assert str(refused.value) == f"{value} encodes no texts. Use sentence[…], hf_clip[…] or open_clip[…]."

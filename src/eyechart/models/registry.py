@@ -9,7 +9,7 @@ options as keyword arguments, and `device` and `offline` if it has such paramete
     mymodel = "mypackage.module:MyModel"
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -249,6 +249,12 @@ def capabilities(spec: ModelSpec) -> frozenset[str]:
     """Return the capabilities of a specification: its backend's interfaces, or the answers of one protocol."""
     interfaces = find_backend(spec).capabilities
     return frozenset({f"said:{spec.options['of']}"}) if "answers" in interfaces and "of" in spec.options else interfaces
+
+
+def may_offer(spec: ModelSpec, interfaces: Collection[str]) -> bool:
+    """Return whether a backend offers one of some interfaces. The class of another package may: it is not imported."""
+    declared = find_backend(spec).declared
+    return declared is None or not declared.isdisjoint(interfaces)
 
 
 def scoring_obstacle(spec: ModelSpec) -> str:

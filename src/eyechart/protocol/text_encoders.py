@@ -6,20 +6,23 @@ import numpy as np
 
 from eyechart.errors import ModelError, SpecError
 from eyechart.inference.requests.row_requests import Encode
-from eyechart.models.registry import find_backend
+from eyechart.models.registry import may_offer
 from eyechart.models.spec import parse_spec
 from eyechart.models.types import Floats, TextEncoder
 from eyechart.protocol.context import Context
 from eyechart.protocol.options import Option
 
+NO_TEXTS = "encodes no texts. Use sentence[…], hf_clip[…] or open_clip[…]."
 
-def check_model(value: str, _: str | None) -> None:
-    """Refuse the specification of a model whose backend is not known."""
-    find_backend(parse_spec(value))
+
+def _check_text_encoder(value: str, _: str | None) -> None:
+    """Refuse a model whose backend is not known or encodes no texts."""
+    if not may_offer(parse_spec(value), {"text_encoder"}):
+        raise SpecError(f"{value} {NO_TEXTS}")
 
 
 TEXT_ENCODER = Option(
-    "text_encoder", "model of the text embeddings, as backend[…]", "sentence[minilm]", check=check_model
+    "text_encoder", "model of the text embeddings, as backend[…]", "sentence[minilm]", check=_check_text_encoder
 )
 
 
@@ -27,9 +30,7 @@ def text_encoder(context: Context) -> TextEncoder:
     """Return the text encoder of the option `text_encoder`. Raises SpecError for a model that encodes no texts."""
     encoder = context.get_model(context.options["text_encoder"])
     if not isinstance(encoder, TextEncoder):
-        raise SpecError(
-            f"{context.flag('text_encoder')} encodes no texts. Use sentence[…], hf_clip[…] or open_clip[…]."
-        )
+        raise SpecError(f"{context.flag('text_encoder')} {NO_TEXTS}")
     context.extra_variant["text_encoder_weights"] = encoder.identity.weights_sha256[:8]
     return encoder
 

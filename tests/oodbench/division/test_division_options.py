@@ -67,6 +67,17 @@ def test_detectors_are_joined_by_plus() -> None:
     assert DETECTORS.parse_values("open_clip[a,b=c]+conse[],own", "") == ("open_clip[a,b=c]+conse[]", "own")
 
 
+@pytest.mark.parametrize(("value", "wrong"), [("./pairs.json", "./pairs.json"), ("timm[a]+sentence[]", "sentence[]")])
+def test_what_is_no_detector_is_refused(value: str, wrong: str) -> None:
+    assert DETECTORS.check is not None
+    DETECTORS.check("blip2[a]+open_clip[a]+timm[a]+mine:Own", None)
+    with pytest.raises(SpecError) as refused:
+        DETECTORS.check(value, None)
+    assert str(refused.value) == (
+        f"{wrong} is not a detector. Expected an encoder, a matcher, or a classifier of the categories."
+    )
+
+
 @pytest.mark.parametrize(
     ("spec", "protocols"),
     [

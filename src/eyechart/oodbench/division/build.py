@@ -29,6 +29,7 @@ from eyechart.models.spec import parse_spec
 from eyechart.oodbench.data.annotated_splits import BENCHMARK
 from eyechart.oodbench.division.case_division import NONE, OWN, DivisionResult, compute_division
 from eyechart.oodbench.division.division_files import write_division
+from eyechart.oodbench.division.division_options import DETECTING
 from eyechart.oodbench.division.flags import OUTSCORED, UNLIKELY
 from eyechart.oodbench.division.pairs import (
     HARD_SAMPLES,
@@ -44,7 +45,6 @@ from eyechart.protocol.options import OptionValues, is_fraction
 INITIAL = (f"{OOD_S}'", f"{OOD_H}'")
 HEADS = ("split", "images", "pairs", *SETS, *INITIAL)
 PROGRAM = "eyechart divide"
-DETECTORS = {"encoder", "classifier", "matcher"}
 PLACES = "Give folders that can be written to: --out=DIR for divisions, --store=DIR for answers."
 
 
@@ -156,7 +156,7 @@ def check_options(options: BuildOptions) -> None:
             raise SpecError(f"--detector={text} names several detectors. Repeat --detector for each of them.")
         spec = parse_spec(text)
         find_backend(spec)
-        if DETECTORS.isdisjoint(capabilities(spec)):
+        if DETECTING.isdisjoint(capabilities(spec)):
             raise SpecError(
                 f"--detector={text} offers {', '.join(sorted(capabilities(spec)))}. Give an encoder, a matcher, or a "
                 "classifier of the categories, such as open_clip[ViT-L-14,pretrained=openai]."

@@ -13,6 +13,7 @@ from eyechart.inference.requests.row_requests import Classify, ClassWeights, Enc
 from eyechart.inference.runner.runner import Runner
 from eyechart.inference.store.arrays import CachedArray, all_failed
 from eyechart.models.types import Classifier, Encoder, Floats, Matcher, Model
+from eyechart.oodbench.division.division_options import NO_DETECTOR
 from eyechart.oodbench.division.pairs import Detector, DetectorOutput
 
 
@@ -28,7 +29,7 @@ def run_detector(runner: Runner, model: Model, spec: str, dataset: Dataset, temp
         kept = runner.run(Classify(), model, dataset, lambda width: check_class_count(width, dataset, spec))
         logits = kept.values
     else:
-        raise SpecError(f"{spec} is not a detector. Expected an encoder, a matcher, or a classifier of the categories.")
+        raise SpecError(f"{spec} {NO_DETECTOR}")
     if all_failed(kept):
         logits = np.full((len(dataset), dataset.classes), np.nan, np.float32)
     check_class_count(logits.shape[1], dataset, spec)

@@ -2,16 +2,20 @@
 
 from eyechart.data.labels.class_names import load_templates
 from eyechart.data.splits.open_split import list_splits, unknown_split_message
-from eyechart.errors import DataError
-from eyechart.models.registry import find_backend
+from eyechart.errors import DataError, SpecError
+from eyechart.models.registry import may_offer
 from eyechart.models.spec import parse_spec, split_outside_brackets
 from eyechart.protocol.options import MAX_TOKENS, Option, OptionValues, RequestedValues, flag, parser_option
 
+DETECTING = frozenset({"encoder", "matcher", "classifier"})  # interfaces of models that divide pairs
+NO_DETECTOR = "is not a detector. Expected an encoder, a matcher, or a classifier of the categories."
+
 
 def _check_detectors(value: str, _: str | None) -> None:
-    """Refuse detectors whose backend is not known."""
+    """Refuse detectors whose backend is not known or is no detector."""
     for spec in split_outside_brackets(value, "+") if value != "own" else ():
-        find_backend(parse_spec(spec))
+        if not may_offer(parse_spec(spec), DETECTING):
+            raise SpecError(f"{spec} {NO_DETECTOR}")
 
 
 def check_templates(value: str, _: str | None) -> None:

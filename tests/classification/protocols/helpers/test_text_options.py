@@ -44,11 +44,23 @@ def test_the_likeliest_name_is_of_one_image() -> None:
     assert valid == [pair for pair in pairs if pair != ("constrained", "5")]
 
 
-@pytest.mark.parametrize("value", ["own", "counts.npy", "counts.csv", "timm[resnet50]"])
+@pytest.mark.parametrize(
+    "value", ["own", "./counts.npy", "counts.csv", "timm[resnet50]", "conse[]", "onnx_clip[a]", "mine:Own"]
+)
 def test_distractors_come_from_a_file_or_a_model(value: str) -> None:
 
     assert DISTRACTORS.check is not None
     DISTRACTORS.check(value, None)
+
+
+@pytest.mark.parametrize("value", ["./counts.txt", "sentence[]", "blip2[a]", "replay[a.csv]", "knn[timm[]]"])
+def test_distractors_of_a_model_that_predicts_no_class_are_refused(value: str) -> None:
+    assert DISTRACTORS.check is not None
+    with pytest.raises(SpecError) as refused:
+        DISTRACTORS.check(value, None)
+    assert str(refused.value) == (
+        f"{value} is neither a classifier nor an encoder, nor a csv or npy file. Give one of these."
+    )
 
 
 def test_distractors_of_neither_are_refused() -> None:

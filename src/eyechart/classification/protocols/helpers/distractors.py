@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.classification.answers.class_predictions import ClassPredictions
+from eyechart.classification.protocols.helpers.text_options import NO_SOURCE
 from eyechart.classification.protocols.supervised import supervised
 from eyechart.classification.protocols.zero_shot import zero_shot
 from eyechart.data.imagenet.classes import has_imagenet_classes
@@ -150,9 +151,7 @@ def _predict_classes(context: Context, spec: str) -> ClassPredictions:
     if isinstance(model, Classifier):
         return supervised(context.runner, model, context.dataset)
     if not isinstance(model, Encoder):
-        raise SpecError(
-            f"{context.flag('distractors', spec)} is neither a classifier nor an encoder. Give one of these."
-        )
+        raise SpecError(f"{context.flag('distractors', spec)} {NO_SOURCE}")
     templates = load_templates(model.templates)
     wording = ClassPrompts(context.names, templates.formats, context.names_source, templates.name)
     return zero_shot(context.runner, model, context.dataset, wording)

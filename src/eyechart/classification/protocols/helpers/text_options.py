@@ -3,14 +3,20 @@
 from collections.abc import Mapping
 
 from eyechart.data.labels.class_names import load_templates
+from eyechart.errors import SpecError
+from eyechart.models.registry import may_offer
+from eyechart.models.spec import parse_spec
 from eyechart.protocol.options import MAX_TOKENS, PROMPT, Option, OptionValues, parser_option
-from eyechart.protocol.text_encoders import TEXT_ENCODER, check_model
+from eyechart.protocol.text_encoders import TEXT_ENCODER
+
+NO_SOURCE = "is neither a classifier nor an encoder, nor a csv or npy file. Give one of these."
 
 
-def _check_distractors(value: str, root: str | None) -> None:
-    """Refuse what is neither a model nor a file of counts."""
-    if value != "own" and not value.endswith((".csv", ".npy")):
-        check_model(value, root)
+def _check_distractors(value: str, _: str | None) -> None:
+    """Refuse what is neither a file of counts nor a model that predicts classes."""
+    of_file = value == "own" or value.endswith((".csv", ".npy"))
+    if not of_file and not may_offer(parse_spec(value), {"classifier", "encoder"}):
+        raise SpecError(f"{value} {NO_SOURCE}")
 
 
 def check_templates(value: str, _: str | None) -> None:
