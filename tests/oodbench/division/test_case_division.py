@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 
 from eyechart.errors import DataError
+from eyechart.inference.store.entries import Store
 from eyechart.oodbench.data.annotation import Annotation
 from eyechart.oodbench.division.case_division import _read_detections, load_division
 from eyechart.oodbench.division.division_files import write_division
 from eyechart.oodbench.protocols.existence import Existence
 from tests.oodbench.case_pairs import pairs
+from tests.oodbench.division.judges import Bench, judges
 
 HARD, SIMPLE = {(0, 1), (3, 0)}, {(1, 2), (2, 3)}
 
@@ -120,3 +122,10 @@ def test_what_is_no_result_is_refused(write: Write, content: object, told: str) 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"nowhere\.json cannot be read"):
         _read_detections(tmp_path / "nowhere.json", ANNOTATION)
+
+
+def test_a_file_of_hard_samples_is_read_before_any_detector_is_loaded(annotated: Any, tmp_path: Path) -> None:
+    bench, asked = Bench(Store(tmp_path / "store")), judges([[9, 0, 0]])
+    with pytest.raises(DataError, match=r"The detections nowhere\.json cannot be read \(No such file or directory\)\."):
+        bench(annotated([[1, 0, 0]]), asked, hard_samples="nowhere.json")
+    assert asked["judge[0]"].asked == 0

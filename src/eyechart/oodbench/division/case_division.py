@@ -194,15 +194,18 @@ def compute_division(
 
     `get_model` returns the model of a specification, and `release_model` frees it. Missing options have their defaults.
     """
-    require_annotation(dataset)  # fails before any detector is loaded
+    require_annotation(dataset)  # fails before any detector is loaded, as the next lines do
     settings = {option.name: chosen.get(option.name, option.default) for option in IN_A_DIVISION}
+    mined = settings["hard_samples"]
+    of_file = None if mined in (NONE, OWN) else _file_proposals(mined, dataset)
     specs, templates = detector_specs(settings["detectors"], dataset), settings["detector_templates"]
     outputs = []
     for spec in specs:
         with _explain_default_detectors(spec, settings["detectors"]):
             outputs.append(run_detector(runner, get_model(spec), spec, dataset, templates))
         release_model(spec)  # another model may need its memory
-    hard = _find_hard_samples(settings["hard_samples"], dataset, outputs)
+    candidates = _detector_proposals(outputs) if mined == OWN else of_file
+    hard = _find_hard_samples(candidates, dataset, outputs) if candidates else _HardSampleResult()
     rules = DivisionSettings(
         threshold=float(settings["threshold"]),
         max_pairs=int(settings["max_pairs"]),
@@ -261,18 +264,6 @@ class _HardSampleResult:
     notes: tuple[str, ...] = ()
 
 
-def _find_hard_samples(source: str, dataset: Dataset, outputs: Sequence[DetectorOutput]) -> _HardSampleResult:
-    """Return hard samples from the first detector's probabilities, or from a file of an object detector's results."""
-    if source == NONE:
-        return _HardSampleResult()
-    candidates = _detector_proposals(outputs) if source == OWN else _file_proposals(source, dataset)
-    usable = usable_images(dataset, outputs)[:, None]
-    there, others = keep_annotated(candidates.proposals, require_annotation(dataset).present & usable)
-    why = "its category is not in its image, or the image not in the division"
-    false = [f"{others:,} × proposal left out of the hard samples: {why}"] * (others > 0)
-    return _HardSampleResult(mine_hard_samples(there, dataset.keys), candidates.source, (*candidates.notes, *false))
-
-
 @dataclass(frozen=True)
 class _ProposalResult:
     """Proposals for hard samples, their source, and notes about what was left out."""
@@ -280,6 +271,17 @@ class _ProposalResult:
     proposals: Proposals
     source: str
     notes: tuple[str, ...] = ()
+
+
+def _find_hard_samples(
+    candidates: _ProposalResult, dataset: Dataset, outputs: Sequence[DetectorOutput]
+) -> _HardSampleResult:
+    """Return hard samples from the first detector's probabilities, or from a file of an object detector's results."""
+    usable = usable_images(dataset, outputs)[:, None]
+    there, others = keep_annotated(candidates.proposals, require_annotation(dataset).present & usable)
+    why = "its category is not in its image, or the image not in the division"
+    false = [f"{others:,} × proposal left out of the hard samples: {why}"] * (others > 0)
+    return _HardSampleResult(mine_hard_samples(there, dataset.keys), candidates.source, (*candidates.notes, *false))
 
 
 def _detector_proposals(outputs: Sequence[DetectorOutput]) -> _ProposalResult:
