@@ -72,7 +72,7 @@ def read_inspect_log(path: Path) -> ImportedCase:
             ),
             libraries=evaluation.packages,
             limit=_used_part(evaluation, log.samples),
-            seconds=duration(log.stats),
+            seconds=_duration(log.stats),
             usage=_read_usage(log.samples),
             notes=tuple(notes),
         )
@@ -200,7 +200,7 @@ def _used_part(evaluation: Evaluation, samples: Sequence[Sample]) -> int | None:
     return number if is_part or number < (evaluation.dataset.samples or 0) else None
 
 
-def duration(stats: Stats) -> float:
+def _duration(stats: Stats) -> float:
     """Return the seconds from start to end, 0 if they are not known."""
     try:
         ends = [datetime.fromisoformat(text) for text in (stats.started_at, stats.completed_at)]

@@ -4,10 +4,10 @@ from eyechart.gate.comparison.compare_metrics import MetricComparison
 from eyechart.results.glossary import is_percent
 
 
-def _format_values(name: str, before: float, after: float, *, counted: bool = False) -> tuple[str, str]:
+def format_values(name: str, before: float, after: float, *, counted: bool = False) -> tuple[str, str]:
     """Return the texts of two values of a metric, one of them from the baseline.
 
-    >>> _format_values("acc1", 0.625, 0.5675), _format_values("log_score", -2.4852, -2.4853)
+    >>> format_values("acc1", 0.625, 0.5675), format_values("log_score", -2.4852, -2.4853)
     (('62.50 %', '56.75 %'), ('-2.4852', '-2.4853'))
     """
     in_percent = is_percent(name, before, after, counted=counted)
@@ -17,7 +17,7 @@ def _format_values(name: str, before: float, after: float, *, counted: bool = Fa
 
 def compared_values(comparison: MetricComparison) -> tuple[str, str]:
     """Return the value in the baseline and the value now."""
-    return _format_values(comparison.metric.name, comparison.before, comparison.after, counted=comparison.is_proportion)
+    return format_values(comparison.metric.name, comparison.before, comparison.after, counted=comparison.is_proportion)
 
 
 def is_percent_change(comparison: MetricComparison) -> bool:
