@@ -17,6 +17,7 @@ from typing import Any
 import click
 from golden_compare import read_golden
 from jinja2 import Template
+from option_tables import own_protocols
 
 from eyechart.cli import PROGRAM, command, command_sections
 from eyechart.evaluation.presets import preset_names, read_preset
@@ -26,7 +27,7 @@ from eyechart.models.options import rows_of
 from eyechart.models.registry import backends
 from eyechart.models.spec import PACKAGED_MODELS
 from eyechart.protocol.prompts import get_prompt
-from eyechart.protocol.registry import get_protocol, list_protocols
+from eyechart.protocol.registry import get_protocol
 from eyechart.results.glossary import INTERVALS, glossary
 from eyechart.results.metric_definitions import metric_definitions
 from eyechart.results.records import OutcomeCounts
@@ -146,7 +147,7 @@ def describe_command(described: click.Command, context: click.Context, level: in
 def protocols() -> Iterator[str]:
     """Yield a section for each protocol: what it does, its requirements, source and options."""
     published = {(setting.protocol, setting.option): setting.values for setting in read_preset("paper").settings}
-    for name in list_protocols():
+    for name in own_protocols():
         protocol = get_protocol(name)
         yield f"### {name}\n"
         yield f"{first_sentence(type(protocol))}\n"

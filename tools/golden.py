@@ -64,10 +64,9 @@ from golden_compare import (
     write_golden,
 )
 from golden_prompts import write_prompts
-from option_tables import PAGE, write_page
+from option_tables import PAGE, own_protocols, write_page
 
 from eyechart.cli import main as run_command
-from eyechart.protocol.registry import protocol_modules
 from eyechart.results.shared_samples import read_keys as read_sample_keys
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -303,7 +302,7 @@ def main() -> int:
     parser.add_argument("command", choices=("compare", "write"))
     parser.add_argument("--main", type=Path, metavar="DIR", help="the main job's run, which is then not made")
     parser.add_argument("--store", type=Path, metavar="DIR", help="the store of --main")
-    parser.add_argument("-k", dest="protocol", choices=sorted(protocol_modules()), metavar="PROTOCOL",
+    parser.add_argument("-k", dest="protocol", choices=own_protocols(), metavar="PROTOCOL",
                         help="cases of the main job of this protocol alone")  # fmt: skip
     parser.add_argument("--only", type=lambda text: text.split(","), metavar="PART,PART",
                         help=f"of {', '.join(PARTS)} (default: all; main with -k)")  # fmt: skip

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from pkgutil import resolve_name
 
-from eyechart.protocol.registry import get_protocol, list_protocols
+from eyechart.protocol.registry import get_protocol, list_protocols, protocol_modules
 
 EVERYDAY, ADVANCED = (  # by name, since the folder plugins/ is the package eyechart.plugins only when it is installed
     resolve_name(f"eyechart.plugins.options:{name}") for name in ("EVERYDAY", "ADVANCED")
@@ -39,9 +39,14 @@ def suite_tables() -> Iterator[str]:
         yield ""
 
 
+def own_protocols() -> list[str]:
+    """Return the names of eyechart's protocols, without those of other packages that are installed."""
+    return [name for name in list_protocols() if protocol_modules()[name].startswith("eyechart.")]
+
+
 def protocol_tables() -> Iterator[str]:
     """Yield a table for each protocol that has options."""
-    for name in list_protocols():
+    for name in own_protocols():
         if options := get_protocol(name).options:
             yield f"### {name}\n"
             yield from table(

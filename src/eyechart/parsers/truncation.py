@@ -46,6 +46,15 @@ def read_complete_name(text: str) -> str:
     return "" if first.endswith((":", ",")) or len(_bare(first)) > LONGEST_NAME else first
 
 
+def read_complete_lines(text: str) -> str:
+    r"""Return the complete lines of a truncated response, such as those of a list of names.
+
+    >>> read_complete_lines("cat\n\ndog\ngreat white")
+    'cat\ndog'
+    """
+    return "\n".join(_complete_lines(text))
+
+
 def _complete_lines(text: str) -> list[str]:
     """Return the non-empty lines after any thinking that end with a line break."""
     lines = remove_thinking(text).splitlines(keepends=True)

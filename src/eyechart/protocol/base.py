@@ -129,7 +129,7 @@ class Protocol(ABC, Generic[P]):
     """A way to ask a model about a data set.
 
     `requires` are capabilities of models; one of them is sufficient. `replays` is the value of `of` in
-    `replay[…,of=…]` by which a file of completions declares that it answers this protocol, "" if there is none.
+    `replay[…,of=…]` by which a file of completions declares that it answers this protocol, "" if no file can.
     `options` are declared here and set with `--eye-set`. `source` is the publication that defines the protocol.
     `benchmarks` are the names of the benchmarks that it is for: a test function makes a case for each split of these
     unless it names others, and `eyechart.evaluate` chooses it for them. "*" stands for every benchmark that is not
@@ -142,7 +142,8 @@ class Protocol(ABC, Generic[P]):
     asks every kind. `example` is the case of packaged data that documents show.
 
     Tables, page and exports read the following. `summary` is a sentence about what the model is asked, and `short_name`
-    what published tables call the protocol; "" for its name. `order` is its position among the protocols of a table.
+    what published tables call the protocol; "" for its name. `order` is its position among the protocols of a table;
+    of equal ones, that of their names decides.
     `score_name` says by what number it ranks classes. `sample_view` says how the page shows its sample table;
     None for the columns that all tables share. `reference_labels`
     is the label set of its samples that the page shows first, if the data set has no original one. `sample_unit` is

@@ -53,8 +53,11 @@ def test_an_image_without_an_answer_has_no_rank(context: Any) -> None:
     assert values(predictions) == {"acc1": 0.25, "acc5": 0.25}
 
 
-def test_answers_of_one_name_have_one_number(context: Any) -> None:
-    predictions = collect(context, {0: (0,), 1: (2,)})
-    assert values(predictions) == {"acc1": 0.25}
-    assert [*predictions.rank_notes()] == ["2 of 2 answers name one class: acc5 needs several ranked classes."]
-    assert values(collect(context, {})) == {"acc1": 0.0}
+def test_a_protocol_that_asks_for_ranks_has_both_numbers_whatever_is_answered(context: Any) -> None:
+    predictions = collect(context, {0: (0,), 1: (2,), 2: ()})
+    assert values(predictions) == {"acc1": 0.25, "acc5": 0.25}
+    assert predictions.unparsed == {2}
+    assert [*predictions.rank_notes()] == [
+        "2 of 2 answers have fewer than five ranks: acc5 counts those that are there."
+    ]
+    assert values(collect(context, {})) == {"acc1": 0.0}  # nothing is ranked

@@ -269,8 +269,7 @@ class ClassPredictions(Classification):
             top = BestClasses.fill(len(self.keys)).classes
             top[:, : ranked.shape[1]] = np.where(self.answered[:, None], np.maximum(ranked, -1), -1)
             return top
-        read = self.answered & ~self.mask(self.unparsed)
-        return np.where(read[:, None], self.best_classes.classes, -1)
+        return np.where((self.answered & ~self.mask(self.unparsed))[:, None], self.best_classes.classes, -1)
 
     @cached_property
     def ranks(self) -> Ints:
@@ -280,18 +279,19 @@ class ClassPredictions(Classification):
 
     @cached_property
     def has_top5(self) -> bool:
-        """Whether there are five ranked classes, or several ranked answers about five classes or more."""
+        """Whether five classes are ranked: by scores, by a protocol that asks for it, or by some answer of a file."""
+        if self.texts is not None and self.best is None:
+            return self.texts.ranked is not None and self.targets.classes >= TOP
         most = self.ranks.max(initial=0)
         return bool(most == TOP or (most > 1 and not self.scores.shape[1] and self.targets.classes >= TOP))
 
     def rank_notes(self) -> Iterator[str]:
         """Yield what a reader of `acc5` needs to know of ranked answers that are fewer than five."""
         named = self.ranks[self.ranks > 0]
-        ranks_answers = self.best is not None or (self.texts is not None and self.texts.ranked is not None)
-        fewer = int((named < TOP).sum()) if ranks_answers else 0
+        fewer = int((named < TOP).sum())
         if fewer and self.has_top5:
             yield f"{fewer:,} of {len(named):,} answers have fewer than five ranks: acc5 counts those that are there."
-        elif fewer and named.max() == 1 and self.targets.classes >= TOP:
+        elif fewer and self.best is not None and named.max() == 1 and self.targets.classes >= TOP:
             yield f"{fewer:,} of {len(named):,} answers name one class: acc5 needs several ranked classes."
 
     @cached_property

@@ -21,7 +21,7 @@ from eyechart.parsers import json_answers
 from eyechart.parsers.no_image import says_no_image
 from eyechart.parsers.text import ParseResult, answer_text
 from eyechart.parsers.thinking import remove_thinking
-from eyechart.parsers.truncation import read_complete_name
+from eyechart.parsers.truncation import read_complete_lines, read_complete_name
 from eyechart.protocol.context import Context
 from eyechart.protocol.prompts import Prompt, get_prompt
 
@@ -231,17 +231,19 @@ def build_requests(context: Context, prompt: Prompt, text: str, epoch: int = 0, 
 
 
 def split_by_image(
-    requests: Sequence[TextRequest], responses: Sequence[Response], *, json: bool
+    requests: Sequence[TextRequest], responses: Sequence[Response], *, json: bool, names: int = 1
 ) -> Iterator[ParsedAnswer]:
     """Yield the answer to each image, parsed from the response to its request.
 
     The answer to one image needs no key: it may be the whole text, or the only answer of an object such as
-    `{"answer": "zebra"}`. An answer that there is no image is unparsed.
+    `{"answer": "zebra"}`. An answer that there is no image is unparsed. Of a truncated answer of several `names`, one
+    on each line, all complete lines are left.
     """
+    read_complete = read_complete_lines if names > 1 else read_complete_name
     for number, (request, response) in enumerate(zip(requests, responses, strict=True)):
         keys = _answer_keys(len(request.images))
         parsed = json_answers.parse(response.text, keys) if json else None
-        text = remove_thinking(response.text) if response.finished else read_complete_name(response.text)
+        text = remove_thinking(response.text) if response.finished else read_complete(response.text)
         plain = response.text if response.finished else text
         for position, (row, key) in enumerate(zip(request.images, keys, strict=True)):
             strict, lenient = _answers_for_key(parsed, key) if parsed else (plain, text)
@@ -301,8 +303,13 @@ class AnswerCollector:
         self.requests[row], self.positions[row] = request, position
 
     def set_ranked(self, row: int, classes: Sequence[int]) -> None:
-        """Set the classes that an answer ranks, the best first, -1 for a name that is no class."""
-        self.ranked[row], self.classes[row] = classes, classes[0]
+        """Set the classes that an answer ranks, the best first, -1 for a name that is no class.
+
+        An answer without a name is unparsed.
+        """
+        self.ranked[row], self.classes[row] = classes, classes[0] if classes else -1
+        if not classes:
+            self.unparsed.add(row)
 
     def to_predictions(
         self,

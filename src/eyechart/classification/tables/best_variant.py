@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
-from eyechart.protocol.registry import get_protocol, is_registered
 from eyechart.reports.runs import CaseRun, ComparableCases
 
 # How images were shown and answers taken, which answers that are compared must share, with what is usual.
@@ -18,9 +17,12 @@ FEW_OPTIONS = ("mcq",)  # a choice among ten says nothing beside one among all c
 def best_variants(group: ComparableCases, labels: str) -> ComparableCases:
     """Return a group with the most accurate text answers of each model, without protocols that offer few options.
 
-    This is the rule of Table 4 of arXiv 2603.06578.
+    This is the rule of Table 4 of arXiv 2603.06578, for the protocols that the paper compares. Others, such as those of
+    other packages, have rows of their own.
     """
-    text_cases = [case for case in group.scored_under(group.reference, labels) if _is_text(case.record.protocol)]
+    text_cases = [
+        case for case in group.scored_under(group.reference, labels) if case.record.protocol in TEXT_PROTOCOLS
+    ]
     best = select_best(text_cases, lambda case: case.model, labels, group.reference)
     worse = [case for case in text_cases if case not in best]
     few_options = group.with_protocols(*FEW_OPTIONS).cases
@@ -35,13 +37,6 @@ def best_variants(group: ComparableCases, labels: str) -> ComparableCases:
             "to T14 and T18 compare them."
         )
     return group.select(remaining, *notes)
-
-
-def _is_text(protocol: str) -> bool:
-    """Return whether answers of a protocol are texts that name one of all classes, also for one of another package."""
-    if protocol in FEW_OPTIONS or not is_registered(protocol):
-        return False
-    return "generator" in get_protocol(protocol).requires
 
 
 def select_best(
