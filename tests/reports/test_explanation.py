@@ -58,7 +58,7 @@ def test_a_case_is_found_by_its_protocol_and_says_what_equal_classes_decide(sess
     (case,) = answered.pool().cases
     assert find_case(answered.pool(), "closed_world").record == case.record
     text = " ".join(explain(case, case.record.metrics[0]).split())
-    assert "11 correct, 6 wrong, 0 unparsed, 0 error, 0 truncated, 0 refused." in text
+    assert "11 correct, 6 wrong, 0 unparsed, 0 truncated. 0 errors, which no metric counts; 0 of them refusals." in text
     assert "Correct by an equal class alone: 1 of 11." in text
     assert re.search(r"model: eyechart/models/hf/generator\.py:\d+ HfGenerator Generates answers", text)
 
@@ -99,7 +99,7 @@ def test_every_protocol_says_which_steps_decide_its_numbers() -> None:
 @pytest.mark.parametrize(
     ("protocol", "split", "words"),
     [
-        ("closed_world", "toybox/sample-cutouts", "parser: eyechart/parsers/json_answers.py"),
+        ("closed_world", "toybox/sample-cutouts", "A text is what was read from the JSON of a response."),
         ("existence", "oodbench/sample-coco", "Does this image contain a {category}? (yes or no)"),
         ("species", "realbirdid/sample-drawn", "The answer is compared at the level of the genus."),
     ],

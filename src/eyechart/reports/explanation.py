@@ -201,13 +201,19 @@ def _describe_question(case: CaseRun) -> Iterator[str]:
         yield f"{count_of(len(case.class_names), 'class name')}: {case.folder / file.path}"
 
 
+def _prompts_of(case: CaseRun) -> list[str]:
+    return [prompt["name"] for prompt in prompt_texts(case, None)]
+
+
 def _describe_answers(case: CaseRun) -> Iterator[str]:
     counts, usage = case.record.outcomes, case.record.usage
     if usage is not None:
-        limit = f", at most {usage.max_tokens:,} for an answer" if usage.max_tokens else ""
+        limit = f"; the limit of an answer is {usage.max_tokens:,}" if usage.max_tokens else ""
         yield f"{count_of(usage.requests, 'request')}, {usage.answer_tokens:,} answer tokens{limit}."
-    named = {name: getattr(counts, name) for name in counts.__struct_fields__}
-    yield ", ".join(f"{number:,} {name}" for name, number in named.items()) + "."
+    yield (
+        f"{counts.correct:,} correct, {counts.wrong:,} wrong, {counts.unparsed:,} unparsed, {counts.truncated:,} "
+        f"truncated. {count_of(counts.error, 'error')}, which no metric counts; {counts.refused:,} of them refusals."
+    )
 
 
 def _describe_labels(case: CaseRun, table: Samples | None, metric: Metric) -> Iterator[str]:
@@ -287,6 +293,8 @@ def _show_samples(case: CaseRun, table: Samples | None, metric: Metric, count: i
     if table is None or not table.label_sets:
         return
     of_set = table.label_sets.get(metric.labels) or next(iter(table.label_sets.values()))
+    if any(name in prompt_names() and get_prompt(name).format == "json" for name in _prompts_of(case)):
+        yield "A text is what was read from the JSON of a response."
     for title, code in (("correct", RIGHT), ("wrong", WRONG)):
         for row in np.flatnonzero(of_set.outcomes == code)[:count]:
             key, question = table.items[row]

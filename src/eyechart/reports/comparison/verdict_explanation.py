@@ -37,15 +37,18 @@ from eyechart.statistics.significance import bootstrap_change, holm, interval_ch
 CaseKey = tuple[str, str]  # a case and its protocol
 MAX_LISTED = 12  # of the numbers that were tested together
 NULL = (
-    "Null hypothesis: where nothing changed, before and after could be exchanged. A changed outcome of a sampling unit "
-    "is then as likely a loss as a gain. The test is two-sided."
+    "Null hypothesis: before and after could be exchanged in every sampling unit. A unit that changed is then as "
+    "likely a loss as a gain, whatever the model and the images are. The test is two-sided."
 )
 TESTS: Mapping[str, tuple[Callable[..., object], str]] = {
     MCNEMAR: (mcnemar, ""),
     SIGN_FLIPS: (clustered_mcnemar, ""),
     SIGNED_SCORES: (sign_flip_mean_p, "the share of random signs of the changes with a mean as far from 0"),
     DELONG: (delong_test, "DeLong's test, from the ranks of the images"),
-    BOOTSTRAP: (bootstrap_change, "the change over its standard error, from paired resamples of the sampling units"),
+    BOOTSTRAP: (
+        bootstrap_change,
+        "Student's test of change / √(variance of the change in paired resamples + change² / sampling units)",
+    ),
     BETTING: (loss_log_e_value, "1 over the wealth of a player who bets on a loss at fair odds; one-sided"),
 }
 
@@ -239,6 +242,9 @@ def _describe_joint_test(verdict: Verdict) -> Iterator[str]:
     reached = verdict.adjusted / how.factor * total
     if abs(reached - round(reached)) > 1e-6 * total:
         yield f"Its own test has the larger p-value: {comparison.p:.6g}."
+        return
+    if verdict.at_floor:
+        yield f"The observed signs alone reach it, 1 of {total:,}: the p-value is {1 / total:.6g} or less."
         return
     p = round(reached) / total
     error = f", with a standard error of {sqrt(p * (1 - p) / how.draws):.2g} by the draws" if how.draws else ""
