@@ -135,10 +135,13 @@ def _describe_settings(preset: Preset, protocols: Collection[str]) -> Iterator[s
 
 
 class KeywordSuggestions:
-    """Prints suggestions for a `-k` that selects no case, or names a protocol that a model has no case of."""
+    """Prints suggestions for a `-k` that selects no case, or names a protocol that a model has no case of.
 
-    def __init__(self, config: pytest.Config) -> None:
-        self.config = config
+    Cases that `-k` selected may be left out as `training` data or by the `preset`, which these parts print.
+    """
+
+    def __init__(self, config: pytest.Config, training: LeftOutTraining, preset: LeftOutByPreset) -> None:
+        self.config, self.training, self.preset = config, training, preset
         self.deselected: list[str] = []
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
@@ -161,7 +164,8 @@ class KeywordSuggestions:
         if keyword and self.config.stash.get(HAS_BENCHMARK, bool(self.deselected)):
             for line in _explain_missing_scores(keyword, get_settings(self.config).models):
                 terminalreporter.write_line(line)
-        if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and keyword and self.deselected:
+        selected = self.training.splits or self.preset.left
+        if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and keyword and self.deselected and not selected:
             terminalreporter.write_line(suggest_names(keyword, self.deselected, self.splits))
 
     @property

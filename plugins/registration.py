@@ -41,9 +41,9 @@ def register(config: pytest.Config, folder: Path, started: float) -> None:
     recorder = Recorder(config, folder, started)
     manager.register(cases, "eyechart-cases")
     manager.register(option_checks, "eyechart-single-benchmark-files")
-    manager.register(KeywordSuggestions(config), "eyechart-keyword-suggestions")
-    manager.register(LeftOutTraining(config), "eyechart-left-out-training")
-    manager.register(LeftOutByPreset(config), "eyechart-left-out")
+    manager.register(training := LeftOutTraining(config), "eyechart-left-out-training")
+    manager.register(preset := LeftOutByPreset(config), "eyechart-left-out")
+    manager.register(KeywordSuggestions(config, training, preset), "eyechart-keyword-suggestions")
     if get_option(config, "sequential"):
         manager.register(SequentialCases(config), "eyechart-sequential")
     manager.register(recorder, "eyechart-recorder")

@@ -63,6 +63,9 @@ def test_what_a_preset_leaves_out_is_not_run_and_is_printed(world: Any) -> None:
     }
     left_out = "left out 1 of 4 cases: --eye-preset=packaged runs everything"
     assert f"the preset part.toml has {left_out}" in result.outlines
+    result = world.call(*world.usual, "--eye-preset=part.toml", "-k", "imagenet/tiny/ and zero_shot", "--collect-only")
+    assert "the preset part.toml has left out 1 of 1 case: --eye-preset=packaged runs everything" in result.outlines
+    assert "selects none of" not in result.stdout.str()
 
 
 @pytest.mark.deep
