@@ -11,7 +11,7 @@ interface ColumnsChunk {
 }
 interface LabelSetChunk { name: string; labels: { ends: Packed; values: Packed }; categories: Packed; categoryNames: Cut[] }
 interface ItemsChunk {
-  keys: string[]; pictures: Packed; pictureFiles: string[]; picturePart: number; questionNumbers?: Packed; questions?: Cut[];
+  keys: string[]; pictures: Packed; pictureFiles: string[]; picturePart: number; questionNumbers?: Packed; questionTexts?: Cut[];
 }
 // Columns of some rows; `best` and `scores` have a column for each rank.
 export interface Texts {
@@ -53,7 +53,7 @@ async function opening(about: GroupSummary): Promise<Group> {
     all<LabelSetChunk>("t", about.labelSets.length),
     all<ColumnsChunk>("e", about.cases.length),
   ]);
-  const questions = items.questions?.map(beginning) ?? [];
+  const questions = items.questionTexts?.map(beginning) ?? [];
   const numbers = items.questionNumbers && unpack(items.questionNumbers);
   const question = (row: number) => (numbers ? questions[numbers[row]] : "");
   return {

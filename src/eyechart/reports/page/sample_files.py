@@ -60,7 +60,7 @@ def _question_columns(group: SampleGroup) -> dict[str, Any]:
     """Return the questions; {} if items are only images."""
     questions = TextNumbers()
     numbers = [questions(question) for _, question in group.items]
-    return {"questionNumbers": pack(numbers), "questions": questions.all()} if any(numbers) else {}
+    return {"questionNumbers": pack(numbers), "questionTexts": questions.all()} if any(numbers) else {}
 
 
 def _original_files(group: SampleGroup) -> dict[str, Any]:
