@@ -27,6 +27,7 @@ from eyechart.gate.comparison.compare_metrics import (
 from eyechart.gate.comparison.pooled import pool_models
 from eyechart.gate.policy.tiers import ADVISORY, CRITICAL, NO_POLICY, SUPPORTING, Policy
 from eyechart.gate.verdicts.value_texts import format_points
+from eyechart.messages.plurals import count_of
 from eyechart.results.evidence import CLOSE, Floats, Ints
 from eyechart.results.metric_definitions import define
 from eyechart.statistics.joint_tests import DRAWS, sign_flip_max_t, takes_all_signs
@@ -129,13 +130,14 @@ class Adjustment:
         return self.factor / (self.draws + 1) if self.draws else 0.0
 
     def __str__(self) -> str:
-        if self.method in ("", ALONE):
-            return ""
-        signs = f" with {self.draws:,} random signs" if self.draws else f" with all signs of {self.units} units"
-        return f"{self.method} of {self.numbers} numbers" + (signs if self.method == JOINT else "")
+        signs = f"{self.draws:,} random signs" if self.draws else f"all signs of {count_of(self.units, 'unit')}"
+        together = f"{self.method} of {count_of(self.numbers, 'number')}"
+        return {JOINT: f"{together} with {signs}", HOLM: together}.get(self.method, "")
 
 
 NOT_ADJUSTED = Adjustment()
+AdjustedP = tuple[float, Adjustment]
+UNTESTED_P: AdjustedP = (nan, NOT_ADJUSTED)
 
 
 @dataclass(frozen=True)
@@ -227,16 +229,15 @@ def decide_with_models(
 
 def decide(comparisons: Sequence[MetricComparison], rule: Rule = DEFAULT_RULE) -> list[Verdict]:
     """Return a verdict for each comparison of a session."""
-    adjusted, adjustments = np.full(len(comparisons), nan), [NOT_ADJUSTED] * len(comparisons)
+    adjusted = [UNTESTED_P] * len(comparisons)
     for family in FAMILIES:
         indices = [index for index, comparison in enumerate(comparisons) if comparison.family == family]
-        p_values, how = _adjust_family([comparisons[index] for index in indices], rule.alpha)
-        adjusted[indices] = p_values
-        for index, adjustment in zip(indices, how, strict=True):
-            adjustments[index] = adjustment
+        of_family = _adjust_family([comparisons[index] for index in indices], rule.alpha)
+        for index, p_value in zip(indices, of_family, strict=True):
+            adjusted[index] = p_value
     return [
-        decide_metric(comparison, p, rule, comparison.loss_limit(rule.alpha), adjustment)
-        for comparison, p, adjustment in zip(comparisons, adjusted.tolist(), adjustments, strict=True)
+        decide_metric(comparison, p, rule, comparison.loss_limit(rule.alpha), how)
+        for comparison, (p, how) in zip(comparisons, adjusted, strict=True)
     ]
 
 
@@ -275,14 +276,14 @@ def _decide(comparison: MetricComparison, adjusted: float, limit: float, rule: R
     return NO_REGRESSION if limit == 0 or (rule.margin and limit < rule.margin) else INCONCLUSIVE
 
 
-def _adjust_family(comparisons: Sequence[MetricComparison], alpha: float) -> tuple[Floats, list[Adjustment]]:
-    """Return the p-values of a family (n,), adjusted for all of its metrics, and how; NaN where there is no test.
+def _adjust_family(comparisons: Sequence[MetricComparison], alpha: float) -> list[AdjustedP]:
+    """Return the p-values of a family, adjusted for all of its metrics, each with how; NaN where there is no test.
 
     A family with metrics of both kinds, tested jointly and by Holm's correction, has its p-values doubled (Bonferroni's
     correction for the two kinds). A test more never lowers the p-value of another one, but for the error of random
     draws. A level below 0.001 would take too many draws: Holm's correction is then used for all metrics.
     """
-    adjusted, adjustments = np.full(len(comparisons), nan), [NOT_ADJUSTED] * len(comparisons)
+    adjusted = [UNTESTED_P] * len(comparisons)
     tested = [index for index, comparison in enumerate(comparisons) if not isnan(comparison.p)]
     draws = max(DRAWS, round(DRAWS_PER_LEVEL / alpha))
     joint = [index for index in tested if comparisons[index].changes] if draws <= MOST_DRAWS else []
@@ -291,10 +292,10 @@ def _adjust_family(comparisons: Sequence[MetricComparison], alpha: float) -> tup
     for indices, adjust in ((joint, partial(_joint_p_values, draws=draws)), (others, _distinct_holm)):
         if indices:
             p_values, how = adjust([comparisons[index] for index in indices])
-            adjusted[indices] = np.minimum(p_values * factor, 1.0)
-            for index in indices:
-                adjustments[index] = replace(how, factor=factor)
-    return adjusted, adjustments
+            how = replace(how, factor=factor)
+            for index, p in zip(indices, p_values.tolist(), strict=True):
+                adjusted[index] = min(p * factor, 1.0), how
+    return adjusted
 
 
 def _joint_p_values(comparisons: Sequence[MetricComparison], draws: int) -> tuple[Floats, Adjustment]:

@@ -79,7 +79,7 @@ def describe_loss(verdicts: Sequence[Verdict], of_case: Sequence[MetricCompariso
         samples += f" ({counts[0]} in the baseline, {counts[1]} now)"
     change = f"{format_change(comparison)}, {samples}"
     p_values = f"{format_p_value(comparison.p)}, {format_adjusted(verdict)}"
-    how = f" ({verdict.adjustment})" if str(verdict.adjustment) else ""
+    how = f" ({text})" if (text := str(verdict.adjustment)) else ""
     lines = [
         f"{comparison.case} ({comparison.protocol}): {comparison.name} is worse than the baseline.",
         *([f"  {sentence}"] if (sentence := describe_metric(comparison.metric.name)) else []),
