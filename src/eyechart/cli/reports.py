@@ -112,12 +112,13 @@ def explain(
     where the code is with what it does. With --baseline it shows what changed, the test of the metric alone, the tests
     together with other metrics, and how the verdict follows.
     """
+    from eyechart.gate.comparison.pooled import POOLED
     from eyechart.reports.explanation import explain as explain_number
     from eyechart.reports.explanation import find_case, find_metric
     from eyechart.reports.runs import load
 
     found = find_case(load([run]), case, protocol)
-    chosen = find_metric(found, "" if baseline and metric == "pooled" else metric, labels or "", subset)
+    chosen = find_metric(found, "" if baseline and metric == POOLED else metric, labels or "", subset)
     if baseline is None:
         print(explain_number(found, chosen, samples), end="")
         return

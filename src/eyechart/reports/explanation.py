@@ -190,7 +190,7 @@ def _describe_question(case: CaseRun) -> Iterator[str]:
     """Yield the prompts of the case, and the class names that they may list."""
     for prompt in prompt_texts(case, None):
         about = f", for {prompt['asks']}" if prompt["asks"] and prompt["asks"] != prompt["name"] else ""
-        if prompt["name"] in prompt_names() and get_prompt(prompt["name"]).format == "json":
+        if _asks_for_json(prompt["name"]):
             about += ', whose answer is JSON (format = "json" in its file)'
         lines = prompt["text"].splitlines()
         more = len(lines) - _PROMPT_LINES
@@ -201,8 +201,9 @@ def _describe_question(case: CaseRun) -> Iterator[str]:
         yield f"{count_of(len(case.class_names), 'class name')}: {case.folder / file.path}"
 
 
-def _prompts_of(case: CaseRun) -> list[str]:
-    return [prompt["name"] for prompt in prompt_texts(case, None)]
+def _asks_for_json(prompt: str) -> bool:
+    """Return whether a prompt of eyechart asks for JSON."""
+    return prompt in prompt_names() and get_prompt(prompt).format == "json"
 
 
 def _describe_answers(case: CaseRun) -> Iterator[str]:
@@ -293,7 +294,7 @@ def _show_samples(case: CaseRun, table: Samples | None, metric: Metric, count: i
     if table is None or not table.label_sets:
         return
     of_set = table.label_sets.get(metric.labels) or next(iter(table.label_sets.values()))
-    if any(name in prompt_names() and get_prompt(name).format == "json" for name in _prompts_of(case)):
+    if any(_asks_for_json(prompt["name"]) for prompt in prompt_texts(case, None)):
         yield "A text is what was read from the JSON of a response."
     for title, code in (("correct", RIGHT), ("wrong", WRONG)):
         for row in np.flatnonzero(of_set.outcomes == code)[:count]:

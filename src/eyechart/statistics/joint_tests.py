@@ -93,9 +93,9 @@ def sign_flip_max_t(
     #    the sparse matrix if the matrix of correlations would not fit in memory.
     shape = (len(tested), len(known))
     generator = np.random.default_rng(seed)
-    large = shape[0] * shape[1] * draws > _MOST_FLIPS
+    large = _is_large(*shape, draws)
     exact = takes_all_signs(shape[1], draws)
-    if large and len(tested) <= _MOST_CORRELATED:
+    if takes_normal_limit(*shape, draws):
         drawn = _normal_statistics(rows, column, scaled, shape, draws, generator)
     else:
         matrix = csr_array((weights, (rows, column)), shape)
@@ -127,6 +127,29 @@ def takes_all_signs(units: int, draws: int = DRAWS) -> bool:
     (True, False)
     """
     return bool(2 ** min(units, 62) <= draws)
+
+
+def takes_normal_limit(numbers: int, units: int, draws: int = DRAWS) -> bool:
+    """Return whether `sign_flip_max_t` replaces the signs by their limit, a normal distribution.
+
+    Args:
+        numbers: How many numbers changed in some unit.
+        units: The number of units that changed in any number.
+        draws: How many times signs are drawn.
+
+    Returns:
+        Whether numbers × units × draws is above 2 · 10^10, for at most 2,000 numbers.
+
+    Source: own definition.
+
+    >>> takes_normal_limit(6, 500), takes_normal_limit(1058, 50_000), takes_normal_limit(5000, 50_000)
+    (False, True, False)
+    """
+    return _is_large(numbers, units, draws) and numbers <= _MOST_CORRELATED
+
+
+def _is_large(numbers: int, units: int, draws: int) -> bool:
+    return numbers * units * draws > _MOST_FLIPS
 
 
 def _step_down(statistics: Singles, drawn: Iterator[Singles], *, exact: bool) -> Floats:

@@ -99,10 +99,14 @@ def test_every_own_test_and_adjustment_is_shown_with_its_numbers(sides) -> None:
         if verdict.adjustment.method == JOINT and (shown := REACHED.search(text)):
             reached, total = (int(number.replace(",", "")) for number in shown.groups()[:2])
             assert reached / total * verdict.adjustment.factor == pytest.approx(verdict.adjusted)
+            assert (verdict.adjusted, verdict.adjustment.factor) != (1, 2)
+        if "Multiplied by 2, as below, it is 1 or more." in text:
+            assert (verdict.adjusted, verdict.adjustment.factor) == (1, 2)
         if verdict.adjustment.method == HOLM:
             assert f"Holm's correction of {verdict.adjustment.numbers} numbers, the other metrics" in text
     assert sum(bool(MCNEMAR.search(text)) for _, text in texts) >= 4
     assert sum(bool(REACHED.search(text)) for _, text in texts) >= 2
+    assert sum("it is 1 or more" in text for _, text in texts) >= 1
 
 
 def test_the_command_explains_and_names_what_is_missing(

@@ -29,7 +29,7 @@ from eyechart.results.records import Metric
 from eyechart.statistics.auroc import delong_test
 from eyechart.statistics.clusters import clustered_mcnemar, sign_flip_p
 from eyechart.statistics.e_values import loss_log_e_value
-from eyechart.statistics.joint_tests import sign_flip_max_t
+from eyechart.statistics.joint_tests import sign_flip_max_t, takes_normal_limit
 from eyechart.statistics.noninferiority import loss_upper_limit
 from eyechart.statistics.proper_scores import sign_flip_mean_p
 from eyechart.statistics.significance import bootstrap_change, holm, interval_change, mcnemar
@@ -190,7 +190,8 @@ def _describe_adjustment(verdict: Verdict, together: Sequence[Verdict]) -> Itera
         yield f"{how.method} of {how.numbers:,} numbers, the {comparison.family} of all cases and models:"
         yield "\n".join(_list_numbers(verdict, together))
     if how.method == JOINT:
-        yield from _describe_joint_test(verdict)
+        changed = sum(len(_changes_of(other.comparison)) > 0 for other in together)
+        yield from _describe_joint_test(verdict, changed)
     elif how.method == HOLM:
         yield (
             f"The p-values stand in ascending order. The i-th one is multiplied by {how.numbers:,} + 1 - i, and is "
@@ -219,8 +220,8 @@ def _list_numbers(verdict: Verdict, together: Sequence[Verdict]) -> Iterator[str
         yield f"and more: {len(together):,} in all"
 
 
-def _describe_joint_test(verdict: Verdict) -> Iterator[str]:
-    """Yield the statistic and the signs of the joint test with their numbers."""
+def _describe_joint_test(verdict: Verdict, numbers: int) -> Iterator[str]:
+    """Yield the statistic and the signs of the joint test, in which so many `numbers` changed."""
     comparison, how = verdict.comparison, verdict.adjustment
     changes = _changes_of(comparison)
     if not len(changes):
@@ -238,6 +239,11 @@ def _describe_joint_test(verdict: Verdict) -> Iterator[str]:
         f"{', with the observed signs as one of them' if how.draws else ''}. It is at least that of a number above it, "
         "and that of its own test."
     )
+    if how.draws and takes_normal_limit(numbers, how.units, how.draws):
+        yield "They are so many that a normal distribution with the same correlation stands for the sums of signs."
+    if verdict.adjusted == 1 and how.factor > 1:
+        yield "Multiplied by 2, as below, it is 1 or more."
+        return
     total = how.draws + 1 if how.draws else 2**how.units
     reached = verdict.adjusted / how.factor * total
     if abs(reached - round(reached)) > 1e-6 * total:
