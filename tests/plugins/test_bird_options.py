@@ -7,23 +7,11 @@ from typing import Any
 import pytest
 
 from eyechart.realbirdid.data.registered import open_realbirdid
+from tests.plugins.worlds import WATCHER
 
 pytestmark = pytest.mark.deep
 
 CASES, SPECIES = "sample-drawn", "sample-drawn and species"
-WATCHER = """
-import json
-from pathlib import Path
-
-def walk(value):
-    yield type(value).__name__
-    for inner in value.items() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ():
-        yield from walk(inner)
-
-def pytest_runtest_logreport(report):
-    if report.when == "call":
-        Path("types.json").write_text(json.dumps(sorted({*walk(dict(report.user_properties)["eyechart"])})))
-"""
 
 
 @pytest.fixture(scope="module")
@@ -53,9 +41,10 @@ def test_both_protocols_share_the_pictures(plain: Any) -> None:
 
 
 def test_a_report_carries_plain_values_alone(plain: Any) -> None:
-    assert {*json.loads((plain.folder / "types.json").read_text())} <= {
-        *("dict", "list", "tuple", "str", "int", "float", "bool", "NoneType")
-    }
+    lines = (plain.folder / "types.jsonl").read_text().splitlines()
+    assert len(lines) == 2
+    for line in lines:
+        assert {*json.loads(line)} <= {"dict", "list", "tuple", "str", "int", "float", "bool", "NoneType"}
 
 
 def test_templates_and_names_of_ones_own_reach_the_encoder_and_its_answers(plain: Any) -> None:
