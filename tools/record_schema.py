@@ -1,5 +1,6 @@
 """Write records.md and the JSON Schemas of docs/ from structs: `python tools/record_schema.py`."""
 
+import inspect
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,19 +26,24 @@ DEFINITION = "#/$defs/"
 
 def write_schema(schema: dict[str, Any]) -> str:
     """Return the text of a schema file."""
-    return msgspec.json.format(msgspec.json.encode(_sort_types(schema), order="sorted")).decode() + "\n"
+    return msgspec.json.format(msgspec.json.encode(_normalise(schema), order="sorted")).decode() + "\n"
 
 
-def _sort_types(schema: Any) -> Any:
-    """Return a schema with null as the last of several types; versions of msgspec differ in their order."""
+def _normalise(schema: Any) -> Any:
+    """Return a schema that is equal under all versions of msgspec.
+
+    They differ in the place of null in several types and in the indentation of a docstring's lines after the first.
+    """
     if isinstance(schema, list):
-        return [_sort_types(part) for part in sorted(schema, key=lambda part: part == {"type": "null"})]
-    return {name: _sort_types(part) for name, part in schema.items()} if isinstance(schema, dict) else schema
+        return [_normalise(part) for part in sorted(schema, key=lambda part: part == {"type": "null"})]
+    if isinstance(schema, dict):
+        return {name: _normalise(part) for name, part in schema.items()}
+    return inspect.cleandoc(schema) if isinstance(schema, str) else schema
 
 
 def write_page() -> str:
     """Return the text of docs/records.md: a table of the fields of each struct, in the order of the first reference."""
-    definitions = _sort_types(json_schema())["$defs"]
+    definitions = _normalise(json_schema())["$defs"]
     return "\n".join([HEAD, *(line for name in ordered(definitions) for line in section(name, definitions[name]))])
 
 
