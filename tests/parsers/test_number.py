@@ -31,5 +31,4 @@ def test_a_list_does_not_change_the_count_before_it_unless_it_is_longer(count: i
 @given(st.lists(st.integers(1, 9), min_size=2, max_size=4), st.integers(1, 30))
 def test_parts_are_read_past_where_they_add_up_to_the_count(parts: list[int], count: int) -> None:
     said = f"There are {count} dogs: {', '.join(f'{part} brown' for part in parts)}"
-    same = {count, *parts} == {count}
-    assert number.parse(said).lenient == (count if same or sum(parts) == count else None)
+    assert number.parse(said).lenient == (count if sum(parts) == count else None)

@@ -102,6 +102,10 @@ PHRASES = (
     rf"\b(?:{NOUN}|{NOUN} inputs?|vision|visual inputs?) (?:is|are)(?:n't| not)(?: currently)? supported\b",
     rf"\b(?:does|do)(?:n't| not)(?: currently)? support(?: the)? (?:{NOUN}|vision|visual)\b",
     rf"\b(?:which|what) {NOUN} (?:do|are|did) you (?:mean|mean to|referring|talking|refer|want|send)\b",
+    (
+        r"\bnone (?:is|are|was|were|has been|have been)(?: yet| actually)?"
+        r" (?:attached|provided|uploaded|shared|supplied|sent|given to me)\b(?! (?:to|on|with|in) (?:a|an|the|its) )"
+    ),
     rf"\[(?:{NOUN}) (?:not available|unavailable|missing|omitted|removed)",
     rf"\b0 {NOUN} (?:{ABSENT}|(?:is|are|was|were) {ABSENT})\b",
 )

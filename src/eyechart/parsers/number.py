@@ -4,7 +4,7 @@ Strict is ASCII digits and nothing else. Lenient parses digits and English numbe
 "none" as 0 (arXiv 2602.18094's counting questions), if all numbers of the answer are equal, or all numbers after 'the
 answer is', or if later numbers only enumerate what the first number counts. Different numbers, a bound
 ("at least 3"), a range, a fraction, a count that goes on ("one on the left and another on the right"), a share ("two on
-each side"), "no idea" and an answer that there is no image are unparsed. `compat.parse_first_number` is a simpler rule.
+each side"), others beside the number ("2 adults and a child"), groups, lengths, "no idea" and an answer that there is no image are unparsed. `compat.parse_first_number` is a simpler rule.
 
 "There are two fences. One is on the left." states 2, and so does "2 cars. Car 1: red. Car 2: blue." Later numbers
 enumerate if they number a list, name a part of the count ("one of them", "one is"), are parts that add up to it, or are
@@ -14,7 +14,7 @@ with a correction or a doubt is unparsed. Source: the answers printed in Figs. 1
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import islice, pairwise, takewhile
 from typing import NamedTuple
 from unicodedata import category
 
@@ -72,9 +72,9 @@ def find_numbers(words: Sequence[str]) -> Iterator[tuple[int | None, int, int]]:
 VAGUE = word_set(
     "dozen dozens hundred hundreds thousand thousands million half couple pair pairs several between least most minus "
     "many multiple numerous few negative percent not idea clue way doubt answer information cannot unable unclear "
-    "unknown unsure sure can't don't"
+    "unknown unsure sure can't don't maximum minimum halves thirds quarters fifths tenths"
 )
-BOUND, RANGE = word_set("over under than to or up"), word_set("or to plus times % + - / x")
+BOUND, RANGE = word_set("over under than to or up > < <= >="), word_set("or to plus times % + - / x something ish")
 MARKER = re.compile(r"(?:^|(?<=[:.;!?] ))[-•# ]*(?:[a-z]+ )?#?([0-9]{1,2})(?:[.):]|(?= -))(?= )")
 CLAUSE = re.compile(r"([,;:](?= )|\(| - )")
 HOW_MANY = re.compile(r"\bhow many\b")
@@ -85,6 +85,10 @@ JOINS = word_set("and or but")
 OTHERS = word_set("other others further more")
 ITEM_VERBS = word_set("is are was were has have appears appear seems seem looks look sits sit stands stand")
 ITEM_PLACES = word_set("on in at near behind beside by under above below next with from of")
+ITEM_LOOKS = word_set(
+    "black white brown grey gray red blue green yellow orange pink purple golden tan dark light large small big little "
+    "tall short adult young old male female man woman boy girl"
+)
 PLACES = word_set("left right middle center centre side foreground background front behind back top bottom")
 
 IN_ALL = word_set("image picture photo scene visible seen shown present total all altogether")
@@ -97,11 +101,32 @@ NEXT = re.compile(
 )
 CONTINUED = re.compile(
     r"(?<!next to )\banother\b|\b(?:an|and|some|plus) additional (?!detail|info|context|note)|\bplus (?:an?|the|some)\b"
+    r"|\bof (?:others|another)\b"
+    r"|\b(?:may|might|could)(?: also| well)? be (?:more|others|another)(?! \w+(?<!hidden)\b(?! of))"
     r"|\b(?:and|plus|with|are|is|also|possibly|maybe|perhaps|one|some|a few|several)(?: \w+)?"
     r" (?:more(?! \w+ly\b| than)|others)\b"
 )
 ONE_MORE = re.compile(r"\b(?:and|plus) another(?: one)?(?= ?(?:[.,;!?\n]|\Z))")
-THE_OTHER = re.compile(r"\b(?<!of )the other(?= (?:one|is|on|in|at|near|to)\b|[.,;]|\Z)|\+ ?[0-9a-z]")
+THE_OTHER = re.compile(
+    r"\b(?<!of )the other(?= (?:one|is|on|in|at|near|to)\b|[.,;]|\Z)|\+ ?[0-9a-z]"
+    r"|(?:[,;]|\b(?:and|while|whereas|with)) the other\b(?! (?:side|end|hand)\b)|\. the other \w+s\b(?! (?:are|were)\b)"
+)
+AND_A = r"(?:(?:\b(?:and|plus|with|as well as|along with|alongside)|,)(?: (?:also|maybe|possibly|perhaps|then))? "
+AND_A += r"(?:an?|its|their|her|his) )"
+AND_AN = re.compile(AND_A)
+A_ONE, AND_A_ONE = (re.compile(rf"{article}(?:[\w-]+ ){{0,3}}ones?\b") for article in (r"\b(?:an?|another) ", AND_A))
+YOUNG = re.compile(
+    rf"{AND_A}(?:[\w-]+ ){{0,2}}(?:pupp(?:y|ies)|pups?|kittens?|cubs?|cal(?:f|ves)|foals?|lambs?|chicks?|ducklings?"
+    r"|piglets?|bab(?:y|ies)|child(?:ren)?|kids?|infants?|toddlers?|twins?)\b"
+)
+WITH_ANOTHER = re.compile(r"\b(?:with|plus|as well as) another\b")
+GROUPS = word_set(
+    "group groups pack packs herd herds flock flocks school schools bunch bunches row rows pile piles stack stacks "
+    "cluster clusters crowd crowds litter litters swarm swarms set sets line lines"
+)
+PARTS = re.compile(r"[:;(\n]|[.!?] | - ")
+A_PART = re.compile(r"(?:\band|,) an?\b")
+MEASURES = word_set("cm mm km kg lb lbs inch inches degrees o'clock pm feet ft percent years")
 A_SHARE = word_set("each every either both per apiece")
 REFERS = re.compile(r"\b(?:another|the other)(?: one)?(?= (?:is|was|on|in|at|near|behind|beside|by|under|with|to)\b)")
 PART_OF = (("of", "which"), ("of", "whom"), ("of", "them"))
@@ -166,6 +191,43 @@ def _goes_on(answer: str, count: int) -> bool:
     return False
 
 
+def _counts_more(answer: str, count: int) -> bool:
+    """Return whether a text counts others beside its number, which are none of its parts, or counts groups or lengths.
+
+    >>> [_counts_more(text, 1) for text in ("a dog and a small one", "one dog and its puppy", "one group of dogs")]
+    [True, True, True]
+    """
+    if WITH_ANOTHER.search(answer) or (
+        AND_A_ONE.search(answer) and (count == 1 or len(A_ONE.findall(answer)) != count)
+    ):
+        return True
+    mentions = [*_mentions(answer)]
+    if not mentions:
+        return False
+    first, later = mentions[0], mentions[1:]
+    words = [*takewhile(lambda word: word not in JOINS, first.clause[first.end : first.end + 3])]
+    grouped = any(one in GROUPS and other == "of" for one, other in pairwise(first.clause[first.end :]))
+    if grouped or not MEASURES.isdisjoint(words[:1]):
+        return True
+    kinds = {word.rstrip("s") for word in words if len(word) > 2 and word not in ITEM_PLACES | ITEM_VERBS | IN_ALL}
+    counted = PARTS.split(answer[answer.find(first.first_word) :])[0]
+    if count > 1 and ", a" in counted and len(AND_AN.findall(counted)) == count:  # "two zebras, a mother and her foal"
+        return False
+    if YOUNG.search(counted) or any(
+        re.search(rf"{AND_A}(?:[\w-]+ ){{0,2}}{re.escape(kind)}\b", counted) for kind in kinds
+    ):
+        return True
+    return any(mention.value == count and _is_beside(mention) and kinds for mention in later) and not any(
+        mention.follows.rstrip("s") in kinds for mention in later
+    )
+
+
+def _is_beside(mention: _Mention) -> bool:
+    """Return whether a number counts something beside what was counted, as in 'and one cat'."""
+    joined = mention.clause[mention.start - 1] in JOINS if mention.start else mention.sign == ","
+    return joined and mention.follows != "" and mention.follows not in ITEM_PLACES | ITEM_VERBS | {"of"}
+
+
 def _next_ordinal(answer: str) -> int:
     """Return the largest ordinal that goes on counting, as in "and a third", 0 if there is none."""
     return max((ORDINALS[match[1]] for match in NEXT.finditer(answer)), default=0)
@@ -188,8 +250,9 @@ def _stated_count(answer: str) -> int | None:
     if len(items) > first.value or (inner and _sum(inner) != first.value):
         return None
     words = first.clause[first.end :]
+    articles = len(A_PART.findall("".join(PARTS.split(statement, maxsplit=1)[1:])))
     one_location = not PLACES.isdisjoint(words) or (_is_subject(first) and IN_ALL.isdisjoint(words))
-    return first.value if _enumerate_only(later, first.value, one_location) else None
+    return first.value if _enumerate_only(later, first.value, one_location, articles) else None
 
 
 def _is_bounded(words: Sequence[str], start: int, end: int) -> bool:
@@ -249,13 +312,16 @@ def _is_pronoun(mention: _Mention) -> bool:
     return not POINTS_OUT.isdisjoint(near)
 
 
-def _enumerate_only(later: Sequence[_Mention], count: int, one_location: bool) -> bool:
-    """Return whether later numbers only enumerate the count; `one_location`: the count may cover one location only."""
+def _enumerate_only(later: Sequence[_Mention], count: int, one_location: bool, articles: int) -> bool:
+    """Return whether later numbers only enumerate the count.
+
+    `one_location`: the count may cover one location only; `articles`: parts with an article, as in "and a child".
+    """
     rest = [mention for mention in later if not (_is_pronoun(mention) or _is_part(mention, count))]
     if all(mention.value == count and not _is_item(mention) for mention in rest):
         return True
     if rest[0].sign in (":", "(", "-", ";"):
-        return _sum(rest) == count
+        return _sum(rest) in (count, count - articles)
     if one_location or not all(_is_item(mention) for mention in rest) or (rest[0].start and rest[0].sign == ""):
         return False
     alone = rest[0].sign == "" and all(mention.clause[: mention.start] in ((), ("and",)) for mention in rest)
@@ -276,7 +342,7 @@ def _is_part(mention: _Mention, count: int) -> bool:
 def _is_item(mention: _Mention) -> bool:
     """Return whether a number refers to objects that were counted before: 'one is', 'one on the left', 'one dog is'."""
     verb = mention.follows in ITEM_VERBS or mention.follows.endswith("ing")
-    return verb or mention.follows in ITEM_PLACES or (mention.sign == "" and _is_subject(mention))
+    return verb or mention.follows in ITEM_PLACES | ITEM_LOOKS or (mention.sign == "" and _is_subject(mention))
 
 
 def _is_subject(mention: _Mention) -> bool:
@@ -290,7 +356,19 @@ def _sum(mentions: Sequence[_Mention]) -> int:
 
 VERSION = 3
 STRICT = re.compile(r"[0-9]{1,9}")
-ONE_ANOTHER = re.compile(r"\bone another\b")
+ONE_ANOTHER = re.compile(
+    r"\bone another\b|(?<=, )one (?:\w+ly )?(?:behind|beside|next to|in front of|after|above|on top of)"
+    r" (?:another|the other)\b"
+)
+NUMBERED = re.compile(r"\b(image|picture|photo|figure|frame) #?[0-9]+\b(?!:)")
+EQUATION = re.compile(r"[0-9+x×*() ]+= ?([0-9]{1,4})\W*")
+COUNTER = re.compile(r"([0-9]{1,4}) ?(?:只|隻|个|個|匹|头|頭|条|條|羽|つ|人|台|辆|輛|本|枚|마리|개|명|대)\W*")
+NONE_SEEN = re.compile(
+    r"(?:\bthere (?:are|is)(?:n't| not)|\bi (?:do not|don't|cannot|can't) (?:see|find|spot|detect)"
+    r"|\b(?:image|picture|photo) does(?: not|n't) (?:contain|show|have|include)) any"
+    r" (?!(?:more|other|others|additional|further|clear|obvious|way|problem|reason|details?|text|context|numbers?"
+    r"|one)\b)\w"
+)
 TWICE = re.compile(r"(?<![\w-])([\w-]{1,20}) \(([\w-]{1,20})\)")
 BOUNDS = re.compile(  # and negations, of other languages
     fold_pattern(
@@ -301,7 +379,7 @@ BOUNDS = re.compile(  # and negations, of other languages
         r" (?=\w)|(?:ليس|على الأقل|أكثر من|أقل من|कम से कम|से ज़्यादा|से अधिक)"
     )
 )
-NO_IMAGE = re.compile(r"\bno (?:image|picture|photo)\b")  # not 0 of them
+NO_IMAGE = re.compile(r"\bno (?:image|picture|photo)\b|\bnone of (?:the (?:above|options|choices|answers)|these)\b")
 
 
 def parse(text: str) -> ParseResult[int]:
@@ -321,14 +399,25 @@ def _lenient(text: str) -> int | None:
     ):  # a superscript or circled digit is a footnote or part of a fraction
         return None
     answer = answer_text(json_answers.unwrap(text, json_answers.COUNTS))
-    answer = TWICE.sub(_once, ONE_ANOTHER.sub("each other", answer))
+    answer = NUMBERED.sub(r"\1", TWICE.sub(_once, ONE_ANOTHER.sub("each other", answer)))
     if lacks_image(answer) or BOUNDS.search(answer):
         return None
-    called = [_count(statement) for statement, *_ in stated_answers(answer)]
-    if any(count is not None for count in called):
-        return single_value(called)
-    if NO_IMAGE.search(answer):
-        return None
+    if whole := EQUATION.fullmatch(answer) or COUNTER.fullmatch(answer):
+        return int(whole[1])
+    called = [(statement, _count(statement)) for statement, *_ in stated_answers(answer)]
+    if any(count is not None for _, count in called):
+        value = single_value(count for _, count in called)
+        return None if any(count is not None and _counts_more(text, count) for text, count in called) else value
+    value = None if NO_IMAGE.search(answer) else _uncalled(answer)
+    return None if value is None or _counts_more(answer, value) else value
+
+
+def _uncalled(answer: str) -> int | None:
+    """Return the count of a text that does not call it the answer."""
+    if NONE_SEEN.search(answer) and not (
+        any(_mentions(answer)) or CORRECTION.search(answer) or UNCERTAIN.search(answer)
+    ):
+        return 0
     value = _count(answer)
     if value is not None:
         return None if _goes_on(answer, value) else value

@@ -46,7 +46,7 @@ class ParseResult(Generic[T]):
         return cls(strict, lenient() if strict is None else strict)
 
 
-INVISIBLE = "\u00ad\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\ufe0e\ufe0f\ufeff"
+INVISIBLE = "\u00ad\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\ufe0e\ufe0f\ufeff\u20e3"
 BEFORE = str.maketrans(dict.fromkeys(INVISIBLE) | {"№": "#"})  # NFKC would replace the numero sign by "No"
 LATIN = str.maketrans("авекмнорстухѕіјһԁԛԝαβεζηικμνορτυχ", "abekmhopctyxsijhdqwabezhikmnoptyx")
 MARKS = str.maketrans("‘’ʼ′＇‐‑‒–—―−", "'''''-------")
@@ -197,6 +197,9 @@ SCENE = re.compile(
 STATED = re.compile(rf"\b(?:answer{ABOUT}|(?:option|choice)(?= is|:)){LINK}?(?: ?[:=] ?| )")
 
 
+REFUSED = re.compile(r"\A(?:no,? ?)?(?:wait,? ?)?(?:no,? )?(?=the |my )")  # "No, the answer is B" states B
+
+
 def word_set(text: str) -> frozenset[str]:
     """Return the words of a space-separated list."""
     return frozenset(text.split())
@@ -213,6 +216,7 @@ CORRECTION = re.compile(
 )
 UNCERTAIN = re.compile(
     r"\b(?:not (?:(?:\w+ly|so|too|quite|100%) )?(?:sure|certain)|unsure|uncertain|(?:or|if) not"
+    r"|(?:unclear|(?:hard|difficult|impossible) to (?:say|tell))(?=[.,;!?\n]|\Z| (?:if|whether))"
     r"|no (?:idea|clue)|(?:cannot|can't|can not) (?:tell|say|be sure|be certain|determine))\b"
 )
 
@@ -311,7 +315,8 @@ def stated_answers(text: str) -> Iterator[list[str]]:
         cues, sure, read = [*STATED.finditer(sentence)], True, 0
         for cue, after in zip_longest(cues, cues[1:]):
             end = after.start() if after else len(sentence)
-            sure = sure and DOUBT.isdisjoint(split_words(sentence[read : cue.start()]))
+            before = REFUSED.sub("", sentence[read : cue.start()])
+            sure = sure and DOUBT.isdisjoint(split_words(before))
             statements.append([sentence[cue.end() : end] if sure else ""])
             read = cue.start()
         if not cues:
