@@ -8,17 +8,22 @@ from eyechart.errors import DataError
 from eyechart.files.path_encoding import check_locale, printable
 
 NUMBERED = re.compile(r"([0-9]{1,6})([\s,;:.)]+)[^\s-]")  # a line such as `0 cat`, `0: cat`, `1. cat` or `0,cat`
+NUMBER_LAST = re.compile(r".*\S\s*[\t,;:=]\s*([0-9]{1,6})")  # a line such as `cat,0` or `cat: 0`
+QUOTED = re.compile(r"""(["']).+\1,?""")  # a line such as `"cat"` or `'cat',`, as lists in a program have them
+BRACKETS = ("[", "]", "(", ")", "{", "}", "],", "),")  # alone on a line of such a list
 SYSTEM_NAMES = frozenset(
     {
         "icon\r", "network trash folder", "temporary items", "thevolumesettingsfolder", "thefindbycontentfolder",
         "desktop db", "desktop df",  # macOS
         "thumbs.db", "ehthumbs.db", "ehthumbs_vista.db", "desktop.ini", "$recycle.bin", "recycler", "recycled",
-        "system volume information", "msocache", "config.msi", "lost.dir",  # Windows, Android
+        "system volume information", "msocache", "config.msi", "lost.dir", "wpsystem",  # Windows, Android
+        "$windows.~bt", "$windows.~ws", "$winreagent", "$sysreset", "$getcurrent", "$extend", "$av_asw",
         "@eadir", "@tmp", "@sharebin", "@sharesnap", "@database", "@recycle", "@recently-snapshot", "@snapshot",
-        "#recycle", "#snapshot", "~snapshot", "@__thumb",  # network storage
+        "#recycle", "#snapshot", "~snapshot", "@__thumb", "trashbox", "network recycle bin", "@appstore", "@homes",
+        "@activebackup", "@quarantine", "@maillog", "@transcode", "_gsdata_",  # network storage
         "lost+found", "aquota.user", "aquota.group",  # file systems
         "paxheader",
-        "__pycache__", "ipynb_checkpoints", "cvs",
+        "__pycache__", "ipynb_checkpoints", "cvs", "_temporary", "_spark_metadata", "_vti_cnf", "_vti_pvt",
         "node_modules", "site-packages", "mlruns", "wandb", "lightning_logs",  # notebooks and tools
     }
 )  # fmt: skip
@@ -100,17 +105,23 @@ def composed(names: Iterable[str]) -> Mapping[str, str]:
 
 
 def check_name_lines(path: object, lines: Sequence[str]) -> None:
-    """Raise DataError for lines of class names that are numbered, or in quotes: neither is part of a name.
+    """Raise DataError for lines of class names that are numbered, in quotes or items of a list: no part of a name.
 
     `1 finger`, `2 fingers` … are names: a space alone, and numbers in the order of the lines.
     """
+    lines = [line for line in lines if line not in BRACKETS]
     matches = [*map(NUMBERED.match, lines)]
     numbers = [int(match[1]) for match in matches if match]
     numbered = sorted(numbers) in ([*range(len(lines))], [*range(1, len(lines) + 1)])
     names = numbered and numbers == sorted(numbers) and all(match and match[2] == " " for match in matches)
-    quoted = all(len(line) > 1 and line[0] == line[-1] == '"' for line in lines)
-    if len(lines) > 1 and ((numbered and not names) or quoted):
+    last = [int(match[1]) for match in map(NUMBER_LAST.fullmatch, lines) if match]
+    forms = {
+        "numbered": (numbered and not names) or sorted(last) in ([*range(len(lines))], [*range(1, len(lines) + 1)]),
+        "in quotes": all(map(QUOTED.fullmatch, lines)),
+        "items of a list": all(line.startswith(("- ", "* ")) for line in lines),
+    }
+    if len(lines) > 1 and (form := next((form for form, found in forms.items() if found), "")):
         raise DataError(
-            f"{path} begins with {lines[0]!r}, and all its lines are {'in quotes' if quoted else 'numbered'}. Write "
+            f"{path} begins with {lines[0]!r}, and all its lines are {form}. Write "
             "one class name on every line, in the order of the numbers of the classes, and nothing else."
         )

@@ -65,10 +65,12 @@ def utf8_bytes(data: bytes) -> bytes:
     """
     if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
         try:
-            return data.decode("utf-16").encode()
+            data = data.decode("utf-16").encode()
         except UnicodeDecodeError:
             return data
-    return data.removeprefix(BOM_UTF8)
+    while data.startswith(BOM_UTF8):  # also two, where a file with a mark was saved as one without
+        data = data.removeprefix(BOM_UTF8)
+    return data
 
 
 def decode_text(data: bytes, name: object, error_class: type[EyechartError] = DataError) -> str:

@@ -99,7 +99,13 @@ def test_an_order_that_file_managers_show_otherwise_is_told(fill: Fill, folders:
 
 
 @pytest.mark.parametrize(
-    "lines", ["\ufeffblue\r\nred\r\n".encode(), "blue\nred\n".encode("utf-16"), "blue\n\ufeffred\n".encode()]
+    "lines",
+    [
+        "\ufeffblue\r\nred\r\n".encode(),
+        "blue\nred\n".encode("utf-16"),
+        "blue\n\ufeffred\n".encode(),
+        "\ufeff\ufeffblue\nred".encode(),
+    ],
 )
 def test_byte_order_marks_are_no_part_of_names(fill: Fill, lines: bytes) -> None:
     assert opened(fill("a/0.png", "b/0.png", classnames=lines)).names == ("blue", "red")
@@ -187,6 +193,10 @@ def test_a_folder_says_where_labels_and_names_are_from(
         ("1. blue\n2. green\n3. red\n", "all its lines are numbered"),
         ("0\tblue\n1\tgreen\n2\tred\n", "all its lines are numbered"),
         ('"blue"\n"green"\n"red"\n', "all its lines are in quotes"),
+        ("[\n'blue',\n'green',\n'red'\n]\n", "all its lines are in quotes"),
+        ("blue,0\ngreen,1\nred,2\n", "all its lines are numbered"),
+        ("blue\t1\ngreen\t2\nred\t3\n", "all its lines are numbered"),
+        ("- blue\n- green\n- red\n", "all its lines are items of a list"),
     ],
 )
 def test_lines_that_are_numbered_or_in_quotes(fill: Fill, lines: str, message: str) -> None:
@@ -194,7 +204,9 @@ def test_lines_that_are_numbered_or_in_quotes(fill: Fill, lines: str, message: s
         opened(fill("a/0.png", "b/0.png", "c/0.png", classnames=lines))
 
 
-@pytest.mark.parametrize("lines", ["1 finger\n2 fingers\n3 fingers\n", "0 - zero\n1 - one\n2 - two\n"])
+@pytest.mark.parametrize(
+    "lines", ["1 finger\n2 fingers\n3 fingers\n", "class 0\nclass 1\nclass 2\n", "0 - zero\n1 - one\n2 - two\n"]
+)
 def test_names_that_begin_with_numbers(fill: Fill, lines: str) -> None:
     assert opened(fill("a/0.png", "b/0.png", "c/0.png", classnames=lines)).names == tuple(lines.split("\n")[:-1])
 
@@ -215,7 +227,45 @@ def test_lines_that_name_other_folders_in_another_spelling(fill: Fill, folders: 
 
 
 @pytest.mark.parametrize(
-    "name", ["__MACOSX (1)", "@__thumb", "MSOCache", "LOST.DIR", "PaxHeaders.123", "GNUSparseFile.0", "wandb"]
+    "name",
+    ["__MACOSX (1)", "@__thumb", "MSOCache", "LOST.DIR", "PaxHeaders.123", "GNUSparseFile.0", "wandb", "trashbox"],
 )
 def test_further_folders_of_systems_are_no_classes(fill: Fill, name: str) -> None:
     assert opened(fill("a/0.png", "b/0.png", f"{name}/0.png")).names == ("a", "b")
+
+
+# Numbers and synsets with doubt.
+
+
+def test_two_folders_of_one_number(fill: Fill) -> None:
+    message = refusal(fill("0/a.png", "00/a.png", "1/a.png", classnames="blue\ngreen\nred\n"))
+    assert "the class folders 0 and 00, which are one number" in message
+
+
+@pytest.mark.parametrize("folders", ["0 1 2", "1 2 3", "9 10", "2019 2020"])
+def test_numbers_as_the_folders_own_names(fill: Fill, folders: str) -> None:
+    numbers = folders.split()
+    found = opened(fill(*(f"{number}/a.png" for number in numbers), classnames="\n".join(reversed(numbers))))
+    assert called(found) == {f"{number}/a.png": number for number in numbers}
+    assert found.names == tuple(numbers)
+
+
+def test_a_folder_beside_synsets_that_is_none(fill: Fill) -> None:
+    folder = fill("n01440764/a.jpg", "n01443537/a.jpg", "misc/a.jpg")
+    assert "1 folders that are no ImageNet-1k synsets, the first misc" in refusal(folder)
+    (folder.parent / "classnames.txt").write_text("misc\nn01440764\nn01443537\n")
+    assert opened(folder).names == ("misc", "n01440764", "n01443537")
+
+
+def test_synsets_as_names_and_names_that_are_not_read_are_told(fill: Fill) -> None:
+    (note,) = opened(fill("n99999998/a.jpg", "n99999999/a.jpg")).notes[:1]
+    assert "called by synsets, such as n99999998, also in prompts" in note
+    (note,) = opened(fill("n01440764/a.jpg", "n01443537/b.jpg", where="own/val", classnames="tench\ngoldfish")).notes[
+        :1
+    ]
+    assert "classnames.txt are not read: folders of synsets are ImageNet's classes" in note
+
+
+def test_a_name_on_two_lines(fill: Fill) -> None:
+    message = refusal(fill("ant/0.png", "cat/0.png", "dog/0.png", classnames="ant\ncat\nant\n"))
+    assert "has 'ant' on two lines, 1 and 3" in message

@@ -24,13 +24,20 @@ Fill = Callable[..., Path]
         ("annotations", "val2014"),
         ("train_images", "train_labels"),
         ("val2017",),
+        ("data", "labels", "metadata"),
     ],
 )
 def test_a_layout_is_no_class_folders(fill: Fill, names: Sequence[str]) -> None:
     assert "belong to a layout" in refusal(fill(*(f"{name}/0.png" for name in names)))
 
 
-@pytest.mark.parametrize("names", [("mask", "no_mask"), ("image", "text"), ("data",)])
+def test_fiftyone_has_pictures_in_data_beside_its_labels(fill: Fill) -> None:
+    folder = fill("data/1.png", "data/2.png")
+    (folder / "labels.json").write_text('{"classes": ["a"], "labels": {"1": 0}}')
+    assert "labels.json may have the labels" in refusal(folder)
+
+
+@pytest.mark.parametrize("names", [("mask", "no_mask"), ("image", "text"), ("data",), ("data", "chart")])
 def test_classes_may_have_words_of_layouts(fill: Fill, names: Sequence[str]) -> None:
     assert opened(fill(*(f"{name}/0.png" for name in names))).classes == len(names)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from unicodedata import normalize
 
 from eyechart.data.imagenet.classes import CLASSES, SYNSET, synset_classes
-from eyechart.data.labels.foreign_labels import describe_label_files, is_layout
+from eyechart.data.labels.foreign_labels import DATA, describe_label_files, is_layout
 from eyechart.data.names import fold_name
 from eyechart.errors import DataError
 
@@ -39,27 +39,34 @@ def read_class_folders(
 ) -> _ClassFolders:
     """Return the classes of the folders of a split, which are sorted by name.
 
-    Folders are synsets of ImageNet, numbers from 0 (or from 1, if one is the number of classes), those that the lines
-    `names` of classnames.txt call by name, or else classes in the order of their names. `classes` is the published
+    Folders are synsets of ImageNet, those that the lines `names` of classnames.txt call by name, numbers from 0 (or from
+    1, if one is the number of classes), or else classes in the order of their names. `classes` is the published
     number. `flat` if ILSVRC validation files lie beside the folders. Raises DataError for folders that are of no class
     or of a layout, and where two readings are possible.
     """
     unknown = [name for name in folders if name not in synset_classes()]
     if not unknown:
-        return _ClassFolders(synset_classes(), (), CLASSES, provenance=f"{SYNSETS}; {IMAGENET_NAMES}")
+        unread = f"the lines of {CLASSNAMES} are not read: folders of synsets are ImageNet's classes, with its names."
+        notes = (unread,) if names and len(names) != CLASSES else ()
+        return _ClassFolders(synset_classes(), (), CLASSES, notes, f"{SYNSETS}; {IMAGENET_NAMES}")
     if flat:
         raise DataError(
             f"{folder} has ILSVRC validation files beside the folder {unknown[0]}, which is no synset of ImageNet-1k: "
             "move the folder away, or the files into the folders of their synsets."
         )
+    named = {*map(fold_name, folders)} <= {*map(fold_name, names)}
     if all(map(_is_number, folders)) and (classes or names or {*map(int, folders)} == {*range(len(folders))}):
-        return _read_numbers(folder, folders, names, classes)
-    if classes or (len(unknown) < len(folders) and all(map(SYNSET.fullmatch, folders))):
+        _check_numbers(folder, folders)
+        if not named or classes:
+            return _read_numbers(folder, folders, names, classes)
+        folders = sorted(folders, key=int)
+    if classes or (len(unknown) < len(folders) and not named):
         raise DataError(
             f"{folder} has {len(unknown)} folders that are no ImageNet-1k synsets, the first {unknown[0]}; expected "
-            "names such as n01440764: move the synset folders up, or the others away."
+            "names such as n01440764: move the synset folders up, or the others away, or, if all are classes of your "
+            f"own, write all their names into {CLASSNAMES}."
         )
-    if is_layout(folders) and not {*map(fold_name, folders)} <= {*map(fold_name, names)}:
+    if not named and (is_layout(folders) or ([*folders] == [DATA] and describe_label_files([folder]))):
         _refuse_layout(folder, folders)
     return _read_names(folder, folders, names) if names else _own_classes(folders)
 
@@ -74,6 +81,14 @@ def _refuse_layout(folder: Path, folders: Sequence[str]) -> None:
         f"{folder} has the folders {', '.join(folders[:5])}, which belong to a layout and are no classes: expected a "
         f"folder of pictures for each class.{beside or ' Give the folder of one split, sorted into folders by class.'}"
     )
+
+
+def _check_numbers(folder: Path, folders: Sequence[str]) -> None:
+    """Raise DataError for two folders of one number."""
+    first = dict[int, str]()
+    for name in folders:
+        if (other := first.setdefault(int(name), name)) != name:
+            raise DataError(f"{folder} has the class folders {other} and {name}, which are one number: rename one.")
 
 
 def _read_numbers(folder: Path, folders: Sequence[str], names: Sequence[str], classes: int | None) -> _ClassFolders:
@@ -118,6 +133,10 @@ def _own_classes(folders: Sequence[str]) -> _ClassFolders:
     if all(map(_is_number, folders)) and [*folders] != sorted(folders, key=int):
         shown = ", ".join(folders[:3])
         notes = (f"class folders are numbers with gaps or from 1 and are classes in the order of text: {shown} ….",)
+    if all(map(SYNSET.fullmatch, map(str.lower, folders))):
+        notes = (
+            f"the classes are called by synsets, such as {folders[0]}, also in prompts: name them in {CLASSNAMES}.",
+        )
     provenance = f"labels: {IN_ORDER}; class names: those of the folders"
     return _ClassFolders(
         {name: index for index, name in enumerate(folders)}, tuple(folders), len(folders), notes, provenance
@@ -129,6 +148,11 @@ def _read_names(folder: Path, folders: Sequence[str], names: Sequence[str]) -> _
     forms = {fold_name(name): line for line, name in enumerate(names)}
     own = [forms.get(fold_name(name)) for name in folders]
     lines = [line for line in own if line is not None]
+    if twice := [name for line, name in enumerate(names) if line < forms[fold_name(name)] in lines]:
+        raise DataError(
+            f"{folder}: {CLASSNAMES} has '{twice[0]}' on two lines, {names.index(twice[0]) + 1} and "
+            f"{forms[fold_name(twice[0])] + 1}: write each name once."
+        )
     if len(lines) == len(folders) == len({*lines}) and len(forms) == len(names):
         return _match_names(folders, names, lines)
     if len(names) != len(folders):

@@ -1,7 +1,7 @@
 """Recognise the layouts and label files of other tools, and say what can be done with them."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from eyechart.data.names import is_system
@@ -16,6 +16,7 @@ ANNOTATIONS = frozenset(
         *("imagesets", "segmentations", "segmentation", "depth", "meta", "metadata", "labeltxt", "ann", "targets"),
     }
 )
+DATA = "data"  # the folder of pictures in FiftyOne's layouts, beside labels.json or labels/
 SPLIT_NAMES = frozenset({"train", "training", "val", "valid", "validation", "dev", "test", "testing", "eval"})
 LABEL_SUFFIXES = (
     ".json", ".jsonl", ".csv", ".tsv", ".txt", ".xml", ".yaml", ".yml", ".mat", ".pkl", ".names", ".parquet"
@@ -25,13 +26,15 @@ MAX_FILES = 3
 FRAME = "read it into a pandas DataFrame with the columns path and label, and give that to eyechart.evaluate"
 
 
-def is_layout(names: Iterable[str]) -> bool:
+def is_layout(names: Collection[str]) -> bool:
     """Return whether folders belong to a layout, such as images/ beside labels/, and are no classes.
 
     >>> is_layout(["images", "labels"]), is_layout(["mask", "no_mask"]), is_layout(["train2014", "val2014"])
     (True, False, True)
     """
     roles = [*map(_role, names)]
+    if DATA in names and "annotation" in roles:
+        return True
     if not all(roles):
         return {"picture", "annotation"} <= {*roles}
     return {*roles} == {"split"} or "picture" in roles or len(roles) > 1
