@@ -1,6 +1,7 @@
 """Find the splits under a data root, report ignored files, and detect a root that is a level too deep or too high."""
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -33,6 +34,7 @@ KNOWN_LAYOUTS = (
     "what `datasets` writes with save_to_disk",
 )
 CLASS_FOLDERS = "class folders are the labels; others come with --eye-labels=NAME=FILE"
+SPLIT_LIKE = re.compile(r"(?i)val|train|test|dev|eval|ilsvrc|imagenet|images|img")  # for ILSVRC validation files
 DOCUMENTS = ("readme", "license", "licence", "copying", "citation", "checksums")
 EXPECTED = "ROOT/<benchmark>/<split>"
 EXAMPLES = 3  # names in a list of names
@@ -255,8 +257,8 @@ def _is_class(folder: Path) -> bool:
 
 
 def _has_label(name: str) -> bool:
-    """Return whether the name of a folder of ILSVRC validation files is a class: a synset or a number."""
-    return SYNSET.fullmatch(name) is not None or name.isdecimal()
+    """Return whether the name of a folder of ILSVRC validation files may be a class: it is not called as a split is."""
+    return SPLIT_LIKE.search(name) is None
 
 
 def _is_split(listing: _FolderListing) -> bool:

@@ -8,7 +8,7 @@ import pytest
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.imagenet.classes import val_labels
-from eyechart.data.splits.open_split import list_splits
+from eyechart.data.splits.open_split import list_splits, open_split
 from eyechart.errors import DataError
 from tests.data.opened_folders import opened, refusal
 from tests.data.pictures import picture
@@ -47,6 +47,12 @@ def test_validation_files_in_their_numbers_keep_their_labels(fill: Fill) -> None
 def test_a_root_with_validation_files_in_numbered_folders_is_a_root(fill: Fill) -> None:
     folder = fill(f"65/{VAL[0]}", f"970/{VAL[1]}", where="root/imagenet/val")
     assert "imagenet/val" in map(str, list_splits(folder.parent.parent))
+
+
+def test_validation_files_in_folders_of_names(fill: Fill) -> None:
+    folder = fill(f"tench/{VAL[0]}", f"goldfish/{VAL[1]}", where="root/in1k/small")
+    (ref,) = (ref for ref in list_splits(folder.parent.parent) if str(ref) == "in1k/small")
+    assert called(open_split(ref)) == {f"goldfish/{VAL[1]}": "goldfish", f"tench/{VAL[0]}": "tench"}
 
 
 def test_numbers_from_one_with_a_name_for_each(fill: Fill) -> None:

@@ -173,7 +173,13 @@ def test_validation_file_that_does_not_exist(fill: Fill) -> None:
 
 
 def test_no_pictures(fill: Fill) -> None:
-    refused(fill("cat/notes.txt"), "no images")
+    refused(fill("cat/readme.txt"), "no images")
+    refused(fill("cat/abc"), "cat/abc in class folders is not evaluated: expected pictures that end")
+
+
+@pytest.mark.parametrize("name", ["cat/images/1.png", "first/test-00000.parquet", "a/b/c/1.jpg"])
+def test_what_is_deeper_is_named(fill: Fill, name: str) -> None:
+    refused(fill(name), "has no pictures in its folders, but deeper, such as", name)
 
 
 def test_reading_and_caching(fill: Fill, tmp_path: Path) -> None:

@@ -148,7 +148,24 @@ def test_unreadable_number_of_shards(shards: Path, text: str) -> None:
 
 def test_missing_number_of_shards(shards: Path) -> None:
     (shards / "nshards.txt").unlink()
-    refused(shards, "nshards.txt", "No such file")
+    refused(shards, "has no nshards.txt: write one with the number of shards.")
+
+
+def test_archives_that_are_no_shards(shards: Path) -> None:
+    (shards / "nshards.txt").unlink()
+    for number, path in enumerate(sorted(shards.glob("*.tar"))):
+        path.rename(shards / f"n0144076{number}.tar")
+    refused(shards, "unpack archives that are none, such as n01440760.tar.")
+
+
+@pytest.mark.parametrize("kind", [tarfile.LNKTYPE, tarfile.SYMTYPE])
+def test_a_sample_that_is_a_link(shards: Path, kind: bytes) -> None:
+    with tarfile.open(shards / "1.tar", "a") as file:
+        for suffix in ("png", "cls"):
+            link = tarfile.TarInfo(f"s0000009.{suffix}")
+            link.type, link.linkname = kind, f"s0000002.{suffix}"
+            file.addfile(link)
+    refused(shards, "has the link s0000009.png to s0000002.png", "--hard-dereference")
 
 
 def test_missing_shard(shards: Path) -> None:

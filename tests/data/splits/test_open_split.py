@@ -98,7 +98,7 @@ def test_hidden_folders_and_files_are_no_splits(fill) -> None:
 
 
 def test_shards_without_their_number_are_found_and_refused(fill) -> None:
-    with pytest.raises(DataError, match=r"nshards\.txt cannot be read"):
+    with pytest.raises(DataError, match=r"has no nshards\.txt: write one"):
         open_split(ref(fill("pets/test/0.tar"), "pets/test"))
 
 

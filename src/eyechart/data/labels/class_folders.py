@@ -39,8 +39,8 @@ def read_class_folders(
 ) -> _ClassFolders:
     """Return the classes of the folders of a split, which are sorted by name.
 
-    Folders are synsets of ImageNet, those that the lines `names` of classnames.txt call by name, numbers from 0 (or from
-    1, if one is the number of classes), or else classes in the order of their names. `classes` is the published
+    Folders are synsets of ImageNet, those that the lines `names` of classnames.txt call by name, numbers from 0, or
+    from 1 if one is the number of classes, or else classes in the order of their names. `classes` is the published
     number. `flat` if ILSVRC validation files lie beside the folders. Raises DataError for folders that are of no class
     or of a layout, and where two readings are possible.
     """

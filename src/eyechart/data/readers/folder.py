@@ -30,6 +30,9 @@ from eyechart.data.splits.validation import check_validation_labels
 from eyechart.errors import DataError
 from eyechart.files.path_encoding import check_locale
 
+LOOKED_AT = 1000  # folders in which others' content is looked for
+TABLES = (".parquet", ".arrow", ".tar")
+
 
 def open_folder(
     folder: Path,
@@ -49,6 +52,8 @@ def open_folder(
     """
     folders, flat, entries, notes = _read_index(folder, cache)
     classed = read_class_folders(folder, folders, read_class_names(folder), classes, flat=flat)
+    if not len(entries):
+        _refuse_other_content(folder, notes)
     entries = _with_labels(folder, entries, classed.labels)
     files = "labels: those of ILSVRC's validation files, by their names; class names: those of ImageNet"
     dataset = build_dataset(
@@ -90,6 +95,22 @@ def _read_index(folder: Path, cache: Path | None) -> tuple[list[str], bool, Colu
     folders = [path.name for path in top.folders if path.name not in strays]
     stray_note = (f"{join_names(strays)} beside the pictures has none and is not read.",) if strays else ()
     return folders, flat, entries, (*stray_note, *_describe_ignored(folder, listed))
+
+
+def _refuse_other_content(folder: Path, notes: Iterable[str]) -> None:
+    """Raise DataError for a folder without pictures that has others deeper, or other files in class folders."""
+    for deeper, names, files in islice(os.walk(folder), LOOKED_AT):
+        names[:] = sorted(name for name in names if not is_system(name))
+        where = Path(deeper).relative_to(folder)
+        found = [name for name in files if Path(name).suffix.lower() in (*SUFFIXES, *TABLES) and not is_system(name)]
+        if found and (len(where.parts) > 1 or any(Path(name).suffix.lower() in TABLES for name in found)):
+            raise DataError(
+                f"{folder} has no pictures in its folders, but deeper, such as {where / min(found)}: expected a folder "
+                "of pictures for each class, or tables in the folder of the split. Move them up, or give a folder "
+                "below as the split."
+            )
+    if notes := [*notes]:
+        raise DataError(f"{folder} holds no images: {notes[-1]}")
 
 
 class _Listing(NamedTuple):

@@ -174,6 +174,10 @@ def _map_to_subset(folder: Path, entry: IndexEntry, subset: Sequence[int]) -> In
 
 def _shards(folder: Path, there: frozenset[str]) -> list[str]:
     listing = folder / "nshards.txt"
+    if not listing.exists():
+        what = "unpack archives that are none, such as"
+        others = "" if "0.tar" in there or not there else f" Shards are called 0.tar and so on; {what} {min(there)}."
+        raise DataError(f"{folder} has no nshards.txt: write one with the number of shards.{others}")
     try:
         count = _plain_number(plain_text(listing).encode())
     except (OSError, ValueError) as error:
@@ -274,6 +278,11 @@ def _members(path: Path, file: BinaryIO) -> Iterator[Mapping[str, Any]]:
             if any(map(is_system, name.parts)):
                 continue
             check_encoding(str(name), str(path))
+            if member.islnk() or member.issym():
+                raise DataError(
+                    f"{path} has the link {name} to {member.linkname} in place of a file: write it again with "
+                    "tar --dereference --hard-dereference."
+                )
             if member.isreg():
                 yield {"fname": str(name), "data": (member.offset_data, member.size), "__url__": str(path)}
 
