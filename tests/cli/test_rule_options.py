@@ -44,3 +44,23 @@ def test_the_rule_is_that_of_a_session_with_these_options(pytester: pytest.Pytes
 def test_what_is_no_level_is_refused(alpha: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["leaderboard", "run", "--alpha", alpha]) == 2
     assert "--alpha" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("command", "refused"),
+    [
+        (["explain", "run", "case", "--margin=0.01"], "--margin"),
+        (["explain", "run", "case", "--alpha=0.05"], "--alpha"),
+        (["page", "run", "--max-drop=0.01"], "--max-drop"),
+        (["page", "run", "--alpha=0.05", "--gate=score"], "--gate"),  # the level is that of the ranks, too
+    ],
+)
+def test_an_option_of_a_comparison_is_refused_where_nothing_is_compared(
+    command: list[str], refused: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(command) == 2
+    said = capsys.readouterr().err
+    assert f"{refused} is about a comparison, and nothing is compared. Name the other side with --baseline" in said
+    for compared in ([*command, "--baseline=gone"], *([["page", "gone", *command[1:]]] if "page" in command else ())):
+        assert main(compared) == 2
+        assert "is about a comparison" not in capsys.readouterr().err

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from eyechart.cli.rule_options import rule_options
+from eyechart.cli.rule_options import refuse_rule_options, rule_options
 from eyechart.commands.parameters import (
     PATH,
     annotations_option,
@@ -112,6 +112,8 @@ def explain(
     where the code is with what it does. With --baseline it shows what changed, the test of the metric alone, the tests
     together with other metrics, and how the verdict follows.
     """
+    if baseline is None:
+        refuse_rule_options(click.get_current_context(), "Name the other side with --baseline")
     from eyechart.gate.comparison.pooled import POOLED
     from eyechart.reports.explanation import explain as explain_number
     from eyechart.reports.explanation import find_case, find_metric
@@ -213,6 +215,10 @@ def page(
     from eyechart.reports.page.write_page import PageOptions, write_page
 
     chosen = PageOptions(tuple(runs), **options)
+    if chosen.baseline is None and len(runs) == 1:
+        refuse_rule_options(
+            click.get_current_context(), "Name the other side with --baseline, or an earlier RUN", used=("alpha",)
+        )
     with progress_line() as progress:
         if single:
             path = out or report_folder(runs[-1]) / "page.html"

@@ -1,21 +1,38 @@
 """The options of commands that compare: significance level, tolerated loss, margin, and what is gated."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from eyechart.commands.parameters import PATH, ParsedBy
 
 ALPHA = 0.01  # of the gate
+OF_RULE = ("alpha", "max_drop", "margin", "gates", "policy")  # the parameters of `rule_options`
 
 
 def alpha_option(text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return the option for a significance level."""
     parsed = ParsedBy("eyechart.reports.comparison.verdict_cells:parse_alpha")
     return click.option("--alpha", metavar="P", type=parsed, default=ALPHA, show_default=True, help=text)
+
+
+def refuse_rule_options(context: click.Context, needs: str, used: Collection[str] = ()) -> None:
+    """Refuse the options of the rule on the command line where nothing is compared, but for the `used` parameters.
+
+    Raises click.UsageError with the first of them and with what a comparison `needs`.
+    """
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if name in OF_RULE and name not in used and given:
+            raise click.UsageError(
+                f"{parameter.opts[0]} is about a comparison, and nothing is compared. {needs}, or leave it out.",
+                context,
+            )
 
 
 def rule_options(command: Callable[..., Any]) -> Callable[..., Any]:
