@@ -129,3 +129,12 @@ def test_hashes_are_in_one_file_beside_the_cases(case: Any, tmp_path: Path) -> N
     file.write_bytes(b"x" * 80)
     with pytest.raises(BaselineError, match=r"is damaged: the array .* has content with another digest"):
         with_samples(small, tmp_path)
+
+
+@pytest.mark.parametrize("suffix", [".bin", ".keys"])
+def test_a_pointer_in_place_of_the_samples_is_named(case: Any, tmp_path: Path, suffix: str) -> None:
+    kept = write_samples(case([*range(10)]), tmp_path)
+    (file,) = tmp_path.rglob(f"*{suffix}")
+    file.write_bytes(b"version https://git-lfs.github.com/spec/v1\n")
+    with pytest.raises(BaselineError, match=rf"{file.name} is a pointer of Git LFS .*git lfs pull"):
+        with_samples(kept, tmp_path)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from eyechart.data.dataset.dataset import KEY_BITS
 from eyechart.errors import BaselineError
 from eyechart.files.atomic import write_atomic
+from eyechart.files.text_files import HEAD, describe_content
 from eyechart.messages.plurals import count_of
 from eyechart.results.estimates import Separation
 from eyechart.results.evidence import Evidence, MetricEvidence, PackedArrays, digest, pack_array, pack_clusters
@@ -125,8 +126,15 @@ def with_samples(evidence: Evidence, folder: Path) -> Evidence:
     try:
         whole.sample_identities()
     except ValueError as error:
+        _refuse_replaced(path)
         raise BaselineError(f"{path} is damaged: {error}. {REMEDY}") from error
     return whole
+
+
+def _refuse_replaced(path: Path) -> None:
+    """Raise BaselineError if another file is in place of one, such as a pointer of Git LFS."""
+    if why := describe_content(path.read_bytes()[:HEAD]):
+        raise BaselineError(f"{path} {why}.")
 
 
 @lru_cache(maxsize=4)
@@ -137,6 +145,7 @@ def read_keys(path: Path, samples: int) -> tuple[str, ...]:
     try:
         keys = msgspec.json.decode(decompress(path.read_bytes()), type=tuple[str, ...])
     except (zlib_error, msgspec.DecodeError) as error:
+        _refuse_replaced(path)
         raise BaselineError(f"{path} is damaged: {error}. {REMEDY}") from error
     if len(keys) != samples:
         raise BaselineError(f"{path} has {len(keys)} keys, expected {samples}. {REMEDY}")

@@ -22,6 +22,7 @@ from eyechart.gate.baselines.baseline_files import (
     model_slug,
     read_baseline,
     read_baselines,
+    read_drifts,
     write_baselines,
 )
 
@@ -250,3 +251,28 @@ def test_a_place_that_cannot_be_written_is_refused(cases: Any, tmp_path: Path) -
     (tmp_path / "file").write_text("")
     with pytest.raises(BaselineError, match="cannot be written"):
         write_baselines(tmp_path / "file", cases("imagenet/a/m[]"))
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n", "pointer of Git LFS .*git lfs pull"),
+        (b"<!doctype html><p>502", "is a web page"),
+        (b'{\n  "benchmark": "pets",\n<<<<<<< HEAD\n  "cases": [\n', "merge conflict of git in line 3.*git checkout"),
+    ],
+)
+def test_what_git_leaves_in_place_of_a_baseline_is_named(tmp_path: Path, content: bytes, why: str) -> None:
+    (tmp_path / "a.json").write_bytes(content)
+    with pytest.raises(BaselineError, match=rf"a\.json .*{why}.*{REMEDY}"):
+        read_baselines(tmp_path)
+
+
+def test_a_byte_order_mark_and_the_files_of_a_system_do_no_harm(cases: Any, tmp_path: Path) -> None:
+    (written,) = write_baselines(tmp_path, cases("imagenet/a/m[]"))
+    copies = tmp_path / ".ipynb_checkpoints" / "copy.json", written.path.with_name(f"._{written.path.name}")
+    for copy in copies:
+        copy.parent.mkdir(exist_ok=True)
+        copy.write_bytes(written.path.read_bytes())
+    written.path.write_bytes(b"\xef\xbb\xbf" + written.path.read_bytes().replace(b"\n", b"\r\n"))
+    assert len(read_baselines(tmp_path)) == 1
+    assert len(read_drifts([written.path])) == 1

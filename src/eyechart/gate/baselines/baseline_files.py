@@ -9,8 +9,10 @@ from unicodedata import normalize
 
 import msgspec
 
+from eyechart.data.names import is_system
 from eyechart.errors import BaselineError
 from eyechart.files.atomic import lock_file, write_atomic
+from eyechart.files.text_files import HEAD, describe_content, utf8_bytes
 from eyechart.gate.baselines.drift import NO_DRIFT, Drift, add_version
 from eyechart.gate.verdicts.decide import ALPHA
 from eyechart.results.evidence import SCHEMA, Evidence
@@ -19,6 +21,7 @@ from eyechart.results.shared_samples import with_samples, write_samples
 
 FOLDER = Path("reports/baselines")
 INNER_BREAKS = re.compile(rb"\n {10,}|\n {8}(?=\})")  # line breaks within one metric
+CONFLICT = re.compile(rb"^(<<<<<<<|=======|>>>>>>>)[ \r\n]", re.MULTILINE)
 REWRITE = "Write it again with --eye-update-baseline."
 
 
@@ -126,7 +129,7 @@ def _read_existing(path: Path) -> tuple[Baseline | None, str]:
 
 def read_drifts(paths: Iterable[Path]) -> dict[tuple[str, str], Drift]:
     """Return what the accepted versions of readable baseline files lost, by benchmark and model."""
-    counts = (msgspec.json.decode(path.read_bytes(), type=_Counts) for path in paths)
+    counts = (msgspec.json.decode(utf8_bytes(path.read_bytes()), type=_Counts) for path in paths)
     return {(count.benchmark, count.model): count.drift for count in counts}
 
 
@@ -194,7 +197,10 @@ def baseline_files(path: Path) -> list[Path]:
             f"{path} is a run and no baseline. Write a baseline with --eye-update-baseline; "
             "`eyechart compare` compares two runs."
         )
-    files = sorted(path.rglob("*.json")) if path.is_dir() else [path] if path.exists() else []
+    files = [path] if path.is_file() else []
+    if path.is_dir():
+        inside = ((file, file.relative_to(path)) for file in sorted(path.rglob("*.json")))
+        files = [file for file, name in inside if not any(map(is_system, name.parts))]
     if runs := [file.parent for file in files if file.name == RECORDS_FILE]:
         folders = [folder for folder in sorted(path.rglob(FOLDER.name)) if folder.is_dir()]
         hint = f": {folders[0]}" if folders else ". Write them with --eye-update-baseline"
@@ -207,7 +213,8 @@ def baseline_files(path: Path) -> list[Path]:
 def read_baseline(path: Path) -> Baseline:
     """Read a baseline file. Raises BaselineError for one that is cut off, damaged, or of another schema."""
     try:
-        data = path.read_bytes()
+        data = utf8_bytes(path.read_bytes())  # editors of Windows may have written a byte order mark
+        _refuse_replaced(path, data)
         head = msgspec.json.decode(data, type=_SchemaVersion)  # first, since a later schema has other fields
         schema = head.schema
         if schema is not None and schema != SCHEMA:
@@ -227,3 +234,15 @@ def read_baseline(path: Path) -> Baseline:
     except (msgspec.DecodeError, ValueError) as error:
         raise BaselineError(f"{path} is no whole baseline: {error}. Restore it from git, or: {REWRITE}") from error
     return baseline
+
+
+def _refuse_replaced(path: Path, data: bytes) -> None:
+    """Raise BaselineError for what tools leave in place of a file of git: a pointer, or both sides of a conflict."""
+    if why := describe_content(data[:HEAD]) if data else "":
+        raise BaselineError(f"The baseline {path} {why}. Or: {REWRITE}")
+    if conflict := CONFLICT.search(data):
+        line = data.count(b"\n", 0, conflict.start()) + 1
+        raise BaselineError(
+            f"The baseline {path} has marks of a merge conflict of git in line {line}. Take one side, such as git "
+            f"checkout --theirs {path}, and then: {REWRITE}"
+        )

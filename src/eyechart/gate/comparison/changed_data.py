@@ -10,6 +10,7 @@ import numpy as np
 from eyechart.data.dataset.dataset import KEY_BITS
 from eyechart.messages.plurals import count_of
 from eyechart.results.evidence import Evidence
+from eyechart.results.shared_samples import FOLDER, SUFFIX
 
 MAX_LISTED = 5
 IMAGE_BITS = 64 - KEY_BITS
@@ -42,9 +43,19 @@ class Samples:
 
 
 def describe_changed_samples(before: Evidence, after: Evidence, sides: tuple[str, str] = SIDES) -> list[str]:
-    """Return which images and classes differ, a sentence part each; [] where the samples of a side are not known."""
-    if any(side.sample_hashes not in side.arrays for side in (before, after)):
-        return []
+    """Return which images and classes differ, a sentence part each, or which file that says so is missing."""
+    unknown = [
+        (side.sample_hashes, name)
+        for side, name in zip((before, after), sides, strict=True)
+        if side.sample_hashes not in side.arrays
+    ]
+    if unknown:
+        return [
+            f"the samples {name} are not known: restore {FOLDER}/{file}{SUFFIX}, a file that is committed with a "
+            "baseline"
+            for file, name in unknown
+            if file
+        ]
     old, new = Samples.of(before), Samples.of(after)
     lost = [hash_ for hash_ in old.images if hash_ not in new.images]
     added = [hash_ for hash_ in new.images if hash_ not in old.images]
