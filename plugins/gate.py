@@ -14,6 +14,7 @@ from _pytest.junitxml import xml_key
 from eyechart.errors import EyechartError
 from eyechart.evaluation.settings import Case
 from eyechart.gate.baselines.baseline_files import read_baselines
+from eyechart.gate.policy.tiers import unread_policy
 from eyechart.gate.sequential.stop_early import SequentialTest, can_be_sequential, level_of_case
 from eyechart.gate.session.gate_session import GateOptions, GateSession
 from eyechart.gate.session.gate_status import INCONCLUSIVE, REGRESSION
@@ -56,9 +57,12 @@ class Gate:
             store=settings.store,
         )
         try:
-            return GateSession(options, self.recorder.records)
+            session = GateSession(options, self.recorder.records)
         except EyechartError as error:
             raise pytest.UsageError(f"--eye-baseline: {error}") from error
+        if options.is_comparison and not options.policy and (unread := unread_policy(self.config.rootpath)):
+            session.messages.append(unread)
+        return session
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:

@@ -76,6 +76,11 @@ def check_gate(config: pytest.Config) -> None:
             f"{', '.join(limited)}. Leave out one of them."
         )
     compares = get_option(config, "baseline") and not get_option(config, "update-baseline")
+    if config.getoption("eye_policy") and not compares and not _read_session_policy(config).floors:
+        raise pytest.UsageError(
+            "--eye-policy has rules on a comparison and no floors, and this session makes no comparison. Name "
+            "baselines with --eye-baseline, without --eye-update-baseline, or leave it out."
+        )
     only = ["max-drop", "margin", "gate", "sequential"] + ["alpha"] * (not get_option(config, "power"))
     for name in () if compares else only:
         if config.getoption(f"eye_{name.replace('-', '_')}") is not None:

@@ -79,3 +79,12 @@ def test_floors_fail_a_case_of_a_worker_and_an_unknown_number_is_told_beside_the
     assert (
         "ERROR: --eye-floor=imagenet/tiny/zero_shot:acc7>=0.5 matches no metric of this session; did you mean " in said
     )
+
+
+def test_rules_of_a_policy_need_a_comparison_and_floors_do_not(pytester: pytest.Pytester) -> None:
+    rules = "[[rules]]\nmargin = 0.01\n"
+    (pytester.path / "p.toml").write_text(rules, encoding="utf-8")
+    with pytest.raises(pytest.UsageError, match="--eye-policy has rules on a comparison and no floors"):
+        pytester.parseconfigure("--eye-policy=p.toml")
+    (pytester.path / "p.toml").write_text(f'floors = ["pets/knn:acc1>=0.5"]\n{rules}', encoding="utf-8")
+    pytester.parseconfigure("--eye-policy=p.toml")

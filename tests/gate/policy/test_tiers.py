@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from eyechart.errors import SpecError
 from eyechart.gate.comparison.compare_metrics import compare_metrics
-from eyechart.gate.policy.tiers import NO_POLICY, Policy, PolicyRule, read_policy
+from eyechart.gate.policy.tiers import NO_POLICY, Policy, PolicyRule, read_policy, unread_policy
 from eyechart.gate.verdicts.decide import Rule, Verdict, decide, decide_with_models
 from eyechart.gate.verdicts.verdict_messages import describe_session
 
@@ -60,6 +60,7 @@ def test_without_a_policy_primary_metrics_are_critical_and_others_are_supporting
         ({"split": "imagenet"}, []),
         ({"split": "toybox/*"}, []),
         ({"protocol": "zero_shot", "labels": "ImGT", "subset": "all", "model": "m*"}, [0, 1]),
+        ({"model": "m[]"}, [0, 1]),
         ({"model": "n*"}, []),
         ({"protocol": "knn", "model": "m*"}, []),
     ],
@@ -182,3 +183,14 @@ def test_a_missing_file_and_a_missing_table_are_refused(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[tool.other]\n")
     with pytest.raises(SpecError, match=r"has no table \[tool\.eyechart\.gate\]\. Add it"):
         read_policy(tmp_path / "pyproject.toml")
+
+
+def test_a_table_that_no_option_reads_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "pyproject.toml"
+    assert unread_policy(tmp_path) == ""
+    for text in ("", "tool = 3", "= damaged", "[tool.eyechart]\n"):
+        file.write_text(text, encoding="utf-8")
+        assert unread_policy(tmp_path) == ""
+    file.write_text("[[tool.eyechart.gate.rules]]\nmargin = 0.01\n", encoding="utf-8")
+    said = "has the table [tool.eyechart.gate], which is not read: give --eye-policy=pyproject.toml"
+    assert unread_policy(tmp_path) == f"{file} {said}"

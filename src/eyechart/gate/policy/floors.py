@@ -11,7 +11,7 @@ from eyechart.results.headlines import ANSWERED, headlines
 from eyechart.results.records import Metric, Record, full_name
 
 FORM = re.compile(
-    r"(?P<where>[^/:\[\]<>=]+(?:/[^/:\[\]<>=]+)?/\w+):(?P<name>\w+)(?:\[(?P<labels>[^\],]*)(?:,(?P<subset>[^\]]*))?\])?(?P<sign>>=|<=)(?P<value>[0-9.]+)"
+    r"(?P<where>[^/:\[\]<>=]+(?:/[^/:\[\]<>=]+)?/\w+):(?P<name>\w+)(?:\[(?P<labels>[^\],]*)(?:,(?P<subset>[^\]]*))?\])?(?P<sign>>=|<=)(?P<value>-?[0-9.]+)"
 )
 
 
@@ -61,6 +61,8 @@ def parse_floor(text: str) -> _Floor:
 
     >>> parse_floor("imagenet/zero_shot:acc1>=0.62").value
     0.62
+    >>> parse_floor("pets/zero_shot:log_score>=-1.5").value
+    -1.5
     >>> parse_floor("pets/knn: acc1[original, brightness=up to 0.3] >= 0.62").subset
     'brightness=up to 0.3'
     """

@@ -13,15 +13,15 @@ A rule is for the metrics that all of its patterns match; `*` stands for any tex
 of a metric, the last one counts. In `pyproject.toml`, the policy is the table `[tool.eyechart.gate]`.
 """
 
+import re
 import tomllib
 from collections.abc import Iterable
-from fnmatch import fnmatchcase
 from pathlib import Path
 from unicodedata import normalize
 
 import msgspec
 
-from eyechart.errors import SpecError
+from eyechart.errors import DataError, SpecError
 from eyechart.files.text_files import plain_text
 from eyechart.gate.comparison.compare_metrics import SLICES, MetricComparison
 
@@ -73,7 +73,7 @@ class PolicyRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         case = (f"{benchmark}/{split}", comparison.protocol)
         values = (*case, *metric.printed_key, comparison.model)
         return all(
-            fnmatchcase(normalize("NFC", value), normalize("NFC", pattern))
+            _matches(normalize("NFC", value), normalize("NFC", pattern))
             for value, pattern in zip(values, patterns, strict=True)
         )
 
@@ -81,6 +81,15 @@ class PolicyRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         names = ("split", "protocol", "metric", "labels", "subset", "model")
         patterns = [f"{name}={getattr(self, name)}" for name in names if getattr(self, name) != "*"]
         return f"the rule on {', '.join(patterns) or 'every metric'}"
+
+
+def _matches(value: str, pattern: str) -> bool:
+    """Return whether a text matches a pattern, in which `*` alone is special: names of models have brackets.
+
+    >>> _matches("open_clip[ViT-B-32]", "open_clip[ViT-*]"), _matches("m[x]", "mx")
+    (True, False)
+    """
+    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), value, re.DOTALL) is not None
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -109,6 +118,18 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 NO_POLICY = Policy()
+
+
+def unread_policy(folder: Path) -> str:
+    """Return that `pyproject.toml` in a folder has a policy that only `--eye-policy` reads, "" where it has none."""
+    path = folder / PYPROJECT
+    try:
+        values = tomllib.loads(plain_text(path))
+        for key in TABLE:
+            values = values[key]
+    except (OSError, ValueError, KeyError, TypeError, SpecError, DataError):
+        return ""
+    return f"{path} has the table [{'.'.join(TABLE)}], which is not read: give --eye-policy={PYPROJECT}"
 
 
 def read_policy(path: Path) -> Policy:
