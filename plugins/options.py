@@ -163,8 +163,13 @@ def check_spelling(config: pytest.Config, args: list[str]) -> None:
         if word.startswith("--eye"):
             _refuse_unknown(word, "", [option.flag_name for option in OPTIONS])
     text = config.inipath.read_text(encoding="utf-8") if config.inipath else ""
+    known = [option.ini_name for option in OPTIONS]
     for word in re.findall(r"^\s*(eye_\w+)\s*=", text, re.MULTILINE):
-        _refuse_unknown(word, f" in {config.inipath}", [option.ini_name for option in OPTIONS])
+        _refuse_unknown(word, f" in {config.inipath}", known)
+    for word in re.findall(r"^\s*[\"']?([\w-]+)[\"']?\s*=", text, re.MULTILINE):
+        spelled = word.replace("-", "_").casefold().removeprefix("__")  # as on the command line
+        if spelled in known and spelled != word:
+            raise pytest.UsageError(f"{word} in {config.inipath} is not an option of eyechart; did you mean {spelled}?")
 
 
 def _refuse_unknown(word: str, location: str, known: Sequence[str]) -> None:

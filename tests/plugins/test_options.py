@@ -105,6 +105,13 @@ def test_a_typo_is_refused_with_the_nearest_name(pytester: pytest.Pytester, give
     assert sentence in refusal(pytester.runpytest_inprocess("--pyargs", "eyechart.benchmarks", given))
 
 
+@pytest.mark.parametrize("name", ["eye-margin", "EYE_MARGIN", "--eye-margin"])
+def test_the_name_of_the_command_line_is_none_of_the_ini_file(pytester: pytest.Pytester, name: str) -> None:
+    pytester.makepyprojecttoml(f"[tool.pytest.ini_options]\n{name} = 0.01\n")
+    said = refusal(pytester.runpytest_inprocess("--pyargs", "eyechart.benchmarks"))
+    assert f"{name} in {pytester.path / 'pyproject.toml'} is not an option of eyechart; did you mean eye_margin" in said
+
+
 def test_a_typo_is_refused_under_workers(world: Any) -> None:
     assert "did you mean mill" in refusal(world.run("-n2", "--eye-names=mil"))
     assert world.asked == 0
