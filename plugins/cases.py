@@ -23,6 +23,7 @@ from eyechart.protocol.registry import add_protocol, get_protocol, protocol_modu
 from .case_ids import case_pattern, escaped, spellings, unescape_ids
 from .options import get_option, is_on_command_line
 from .settings import describe_ineffective_options, get_settings, is_used_for
+from .workers import is_worker
 
 PACKAGE = "eyechart.benchmarks"
 FUNCTIONS = pytest.StashKey[dict[tuple[str, str, str], str]]()  # node ids of functions by name, protocol and case
@@ -84,11 +85,17 @@ def check_unique_names(config: pytest.Config, path: Path, nodeid: str, cases: It
 
 
 HAS_BENCHMARK = pytest.StashKey[bool]()  # whether there is a benchmark function
+CASE_NODES = pytest.StashKey[set[str]]()  # the node ids of the cases that this process collected to run
 ARGUMENT = "eye_case"  # the argument of test functions and fixtures that holds the case
 
 
 def find_case(config: pytest.Config, nodeid: str) -> re.Match[str] | None:
-    """Return the case at the end of a node id, as groups benchmark, model and choices; None for any other test."""
+    """Return the case at the end of a node id, as groups benchmark, model and choices; None for any other test.
+
+    A controller of pytest-xdist collects no tests and knows cases by their node ids alone.
+    """
+    if nodeid not in config.stash.get(CASE_NODES, {nodeid}):
+        return None
     return case_pattern(tuple(model.alias for model in get_settings(config).models if model.alias)).search(nodeid)
 
 
@@ -219,6 +226,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if empty:
         config.hook.pytest_deselected(items=empty)
     cases = {id(item): case for item in items if (case := get_case(item))}
+    if not is_worker(config):  # pytest-xdist changes the node ids of workers later
+        config.stash[CASE_NODES] = {item.nodeid for item in items if id(item) in cases}
     if not cases:
         return
     order = {model.name: index for index, model in enumerate(get_settings(config).models)}

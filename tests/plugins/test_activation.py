@@ -70,6 +70,15 @@ def test_an_unrelated_session_imports_the_options_alone(cold: Any, workers: tupl
         assert modules & SLOW == set()
 
 
+@pytest.mark.parametrize("workers", [(), ("-n1",)], ids=["serial", "worker"])
+def test_a_test_whose_id_looks_like_a_case_is_none(world: Any, workers: tuple[str, ...]) -> None:
+    write(world.folder, test_plain=PLAIN.replace("imagenet/val", "imagenet/tiny/tiny[x]"))
+    result = world.call("-p", "no:cacheprovider", *workers, "test_plain.py", "--eye-offline")
+    assert result.ret == 0
+    assert "recorded a metric" not in result.stdout.str()
+    assert not (world.folder / "reports").exists()
+
+
 @pytest.mark.parametrize("workers", [(), ("-n1",), ("-n1", "--dist=loadfile")], ids=["serial", "worker", "files"])
 def test_a_benchmark_needs_no_option(world: Any, workers: tuple[str, ...]) -> None:
     write(world.folder, test_own=OWN)
