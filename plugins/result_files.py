@@ -107,9 +107,9 @@ def _is_not_regression(report: pytest.TestReport) -> bool:
 
 
 def _make_loss_table(verdicts: Sequence[Verdict]) -> Iterator[str]:
-    """Yield a table of the cases with regressions, each with its most significant one, sorted by significance.
+    """Yield a table of the cases with regressions, sorted by significance.
 
-    Below it is the primary metric of the case, unless it is among the regressions.
+    Each has the regression of its primary metric, or else its most significant one and below it the primary metric.
     """
     cases: dict[tuple[str, str], list[Verdict]] = {}
     lost = [verdict for verdict in verdicts if verdict.regression]
@@ -120,15 +120,15 @@ def _make_loss_table(verdicts: Sequence[Verdict]) -> Iterator[str]:
         yield "| case | number | baseline | now | p | right→wrong | wrong→right | verdict | other numbers |"
         yield "|---|---|---|---|---|---|---|---|---|"
         for case, of_case in [*cases.items()][:FAILURES]:
-            yield _make_row(*of_case)
+            yield _make_row(*sorted(of_case, key=lambda verdict: not verdict.comparison.primary))
             if (main := primary.get(case)) and main not in of_case:
                 yield _make_row(main)
         yield ""
 
 
-def _make_row(surest: Verdict, *more: Verdict) -> str:
+def _make_row(shown: Verdict, *more: Verdict) -> str:
     """Return the table row of a case with a metric of it and the number of other regressions."""
-    comparison = surest.comparison
+    comparison = shown.comparison
     names = (
         _inline_code(text).replace("|", "\\|")
         for text in (f"{comparison.case} ({comparison.protocol})", comparison.name)
@@ -136,9 +136,9 @@ def _make_row(surest: Verdict, *more: Verdict) -> str:
     changed = (len(comparison.lost), comparison.gained) if comparison.lost or comparison.gained else ("", "")
     values = (
         *compared_values(comparison),
-        format_adjusted(surest).removeprefix("p=").removeprefix("p"),
+        format_adjusted(shown).removeprefix("p=").removeprefix("p"),
         *changed,
-        surest.decision,
+        shown.decision,
     )
     return f"| {' | '.join([*names, *map(str, values)])} | {len(more) or ''} |"
 

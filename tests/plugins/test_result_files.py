@@ -12,6 +12,7 @@ from eyechart.gate.verdicts.decide import REGRESSION, Verdict
 from eyechart.plugins.exit_codes import MEANINGS
 from eyechart.plugins.result_files import FAILURES, LENGTH, NAME, _fence_block, _inline_code, _make_loss_table
 from eyechart.results.evidence import MetricEvidence
+from tests.gate.found_numbers import found
 from tests.plugins.replayed_answers import properties, replayed
 
 pytestmark = pytest.mark.deep
@@ -120,3 +121,11 @@ def test_the_longest_page_is_one_that_github_takes() -> None:
         3 * FAILURES,
     )  # every failure has a heading and a line of the table, in the widest letters
     assert len((_fence_block("😀" * 10**6) * texts + _inline_code("😀" * 10**6) * names).encode()) < 2**20
+
+
+def test_the_row_of_a_case_is_its_primary_metric_if_that_is_worse() -> None:
+    primary, other = found(0.004, family="primary metrics"), found(0.002, name="f1", family="other metrics")
+    *_, row, end = _make_loss_table([Verdict(primary, 0.009, REGRESSION), Verdict(other, 0.002, REGRESSION)])
+    assert "acc1 (ImGT)" in row
+    assert row.endswith("| regression | 1 |")
+    assert not end

@@ -89,7 +89,10 @@ def compare(
         print(f"{PROGRAM}: {error}", file=sys.stderr)
         return int(REGRESSION if sides.before.keys() & sides.after.keys() else ABSENT)
     for undecided in result.session.open_verdicts if check and status == INCONCLUSIVE else ():
-        print(f"{PROGRAM}: {describe_undecided(undecided)}", file=sys.stderr)
+        case = undecided.comparison.case, undecided.comparison.protocol
+        compared = [verdict.comparison for verdict in result.session.verdicts]
+        of_case = [comparison for comparison in compared if (comparison.case, comparison.protocol) == case]
+        print(f"{PROGRAM}: {describe_undecided(undecided, of_case)}", file=sys.stderr)
     return status if check else 0
 
 

@@ -103,7 +103,7 @@ def test_a_loss_that_no_case_shows_is_a_regression_of_the_model(case: Any) -> No
     *cases, pooled = verdicts
     assert not any(verdict.regression for verdict in cases)
     assert pooled.decision == REGRESSION
-    assert describe_session(verdicts) == "regression in 0 of 5 cases, and over all cases of m[]"
+    assert describe_session(verdicts) == "regression over all cases of m[], in none of 5 cases alone"
     of_model = [verdict for verdict in verdicts if verdict.comparison.pooled]
     line = count_verdicts([verdict for verdict in verdicts if not verdict.comparison.pooled], of_model)
     assert "0 significantly worse" in line

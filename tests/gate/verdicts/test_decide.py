@@ -159,6 +159,7 @@ def test_a_regression_of_any_metric_decides_a_session_and_otherwise_the_primary_
         (RIGHT, POINT, EXCLUDED),
         (changed(0, 100), POINT, f"improvement in 1 of 1 case; {EXCLUDED}"),
         (changed(50, 50), POINT, f"{OPEN}; if there is none, {MORE:,} more images would exclude 1 point"),
+        (changed(100), Rule(margin=0.01, max_drop=0.1), "no regression, but a significant loss in 1 case is tolerated"),
         (changed(50, 50), Rule(), f"{OPEN}; --eye-margin=0.01 says how many images would exclude 1 point"),
     ],
 )

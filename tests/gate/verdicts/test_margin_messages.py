@@ -1,5 +1,6 @@
 """What the gate says of a margin: which losses are not excluded, which are likely to be real, what would decide."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -22,14 +23,18 @@ def test_an_undecided_case_says_what_would_decide_it(judged: Any) -> None:
 def test_a_loss_that_is_likely_to_be_real_is_no_reason_for_a_larger_margin(judged: Any) -> None:
     (lost,) = judged({"acc1": RIGHT}, {"acc1": changed(30, 14)})
     assert (lost.decision, lost.comparison.p < 0.05) == ("inconclusive", True)
-    said = describe_undecided(lost)
+    assert "--eye-gate" not in describe_undecided(lost)  # the case has no scores
+    scored = lost.comparison, replace(lost.comparison, family="proper scores")
+    said = describe_undecided(lost, scored)
     assert "The loss is likely to be real (p=0.023): see to the model. If there is no loss and answers change" in said
     assert "A margin is chosen" not in said
     assert "--eye-gate=accuracy,score also tests the scores" in said
+    gated = replace(lost, rule=replace(lost.rule, gates=("accuracy", "score")))
+    assert "--eye-gate" not in describe_undecided(gated, scored)
     (open_,) = judged({"acc1": RIGHT}, {"acc1": changed(22, 14)})
     assert (open_.decision, open_.comparison.p > 0.05) == ("inconclusive", True)
     assert "A margin is chosen" not in describe_undecided(open_)
-    assert "a run of the case with --eye-update-baseline accepts it." in describe_undecided(open_)
+    assert "A run of the case with --eye-update-baseline accepts it." in describe_undecided(open_)
 
 
 def test_inconclusive_cases_that_pass_are_said(judged: Any) -> None:

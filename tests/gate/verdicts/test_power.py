@@ -9,7 +9,7 @@ import pytest
 from eyechart.gate.comparison.compare_metrics import (
     compare_metrics,
 )
-from eyechart.gate.verdicts.decide import Rule, decide
+from eyechart.gate.verdicts.decide import Rule, decide, decide_with_models
 from eyechart.gate.verdicts.power import SUPPOSED, power_lines, power_without_baseline
 from eyechart.gate.verdicts.verdict_messages import (
     describe_loss,
@@ -70,3 +70,13 @@ def test_no_loss_is_larger_than_what_there_is_to_lose(make: Any, named: Any, n: 
         most = np.log(1e6) if verdict.comparison.metric.name == "log_score" else 1
         assert not verdict.limit > most
         assert verdict.comparison.ci is None or max(map(abs, verdict.comparison.ci)) <= most
+
+
+def test_the_loss_of_a_model_over_all_cases_is_in_points(make: Any, share: Any) -> None:
+    sides = [
+        [make(share(acc1=[1, 0] * 30), case=f"imagenet/{split}/m[]") for split in ("a", "b")] for _ in ("before", "now")
+    ]
+    parts = [comparison for pair in zip(*sides, strict=True) for comparison in compare_metrics(*pair)]
+    _, pooled = decide_with_models(parts)
+    (line,) = power_lines(pooled, 0.01)
+    assert re.search(r"primary metrics, pooled would show a loss of [\d.]+ points \(n=120", line)

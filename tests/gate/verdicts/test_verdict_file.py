@@ -51,6 +51,7 @@ def test_what_is_written_is_what_the_schema_describes_and_is_read_again(
     Draft202012Validator(json_schema()).validate(json.loads(text))
     assert msgspec.json.decode(text, type=SessionVerdicts) == summary
     assert text.endswith("}\n")
+    assert summary.sentence.endswith("; 1 case was not compared")
 
 
 def test_a_number_that_there_is_not_is_null(make: Any, named: Any) -> None:

@@ -45,6 +45,7 @@ from eyechart.gate.verdicts.verdict_messages import (
     describe_missing_metrics,
     describe_nearest_to_loss,
     describe_no_baseline,
+    describe_not_compared,
     describe_pooled,
     describe_pooled_loss,
     describe_refusal,
@@ -241,7 +242,9 @@ class GateSession:
         if benchmarks := describe_benchmarks(verdicts):
             self.messages.append(f"gate: {benchmarks}")
         if verdicts:
-            self.messages.append(f"gate: {'; '.join([*map(str, result.drifts), describe_session(result.every)])}")
+            others = describe_not_compared(len(result.cases) - len(result.compared))
+            sentences = (*map(str, result.drifts), describe_session(result.every), *others)
+            self.messages.append(f"gate: {'; '.join(sentences)}")
         line = count_verdicts(result.of_cases, pooled)
         self.messages.append("; ".join([line, *describe_open_end(result.of_cases, strict=options.strict)]))
 
@@ -283,7 +286,7 @@ class GateSession:
             self.add_remark(verdict, now)
         for verdict in (*verdicts, *slices):
             if verdict.is_open:
-                self.undecided.setdefault(key[-1], []).append(describe_undecided(verdict))
+                self.undecided.setdefault(key[-1], []).append(describe_undecided(verdict, case.numbers))
 
     @property
     def page_link(self) -> PageLink:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from math import isnan
 
-from eyechart.gate.comparison.compare_metrics import MetricComparison
-from eyechart.gate.verdicts.decide import NO_REGRESSION, Verdict
+from eyechart.gate.comparison.compare_metrics import SCORES, MetricComparison
+from eyechart.gate.verdicts.decide import NO_REGRESSION, SCORE, Verdict
 from eyechart.gate.verdicts.value_texts import compared_values, format_change, format_points
 from eyechart.gate.verdicts.verdict_messages import cases_of, describe_n, format_p_value
 from eyechart.messages.plurals import count_of
@@ -44,8 +44,11 @@ def _is_likely_loss(verdict: Verdict) -> bool:
     return verdict.comparison.loss > 0 and verdict.comparison.p < LIKELY
 
 
-def describe_undecided(verdict: Verdict) -> str:
-    """Return why a case fails whose critical metric is inconclusive, and the remedies."""
+def describe_undecided(verdict: Verdict, of_case: Sequence[MetricComparison] = ()) -> str:
+    """Return why a case fails whose critical metric is inconclusive, and the remedies.
+
+    `of_case` are all comparisons of the case; proper scores among them are a remedy unless the gate has them.
+    """
     comparison = verdict.comparison
     counts = f"{comparison.n_lost} lost, {comparison.gained} gained, " if comparison.is_proportion else ""
     more = verdict.samples_to_decide()
@@ -56,9 +59,13 @@ def describe_undecided(verdict: Verdict) -> str:
     if comparison.loss > 0:
         p_value = format_p_value(comparison.p)
         real = f"The loss is likely to be real ({p_value}): see to the model. " if _is_likely_loss(verdict) else ""
-        scores = "--eye-gate=accuracy,score also tests the scores, which show a damaged model with fewer images"
         accept = "a run of the case with --eye-update-baseline accepts it"
-        advice = f"{real}{images}. {scores}; {accept}."
+        if SCORE not in verdict.rule.gates and any(other.family == SCORES for other in of_case):
+            accept = (
+                "--eye-gate=accuracy,score also tests the scores, which show a damaged model with fewer images; "
+                f"{accept}"
+            )
+        advice = f"{real}{images}. {accept[0].upper()}{accept[1:]}."
     else:
         images += _describe_logits(comparison)
         advice = f"{images}. A margin is chosen before a run: one above {_limit_text(verdict)} needs no more images."

@@ -33,7 +33,7 @@ def power_lines(verdicts: Sequence[Verdict], alpha: float) -> Iterator[str]:
     for comparison in comparisons:
         smallest = smallest_detectable_loss(comparison, levels.get(kind_of(comparison), alpha))
         most = _largest_loss(comparison.range_name, comparison.before, comparison.metric.direction)
-        loss = _describe_detectable_loss(comparison.range_name, smallest, most)
+        loss = _describe_detectable_loss(comparison.range_name, smallest, most, counted=comparison.is_proportion)
         samples = describe_n(comparison.n, comparison.n_clusters)
         name = f"{comparison.case} ({comparison.protocol}): {comparison.name}"
         yield f"{name} {loss} ({samples}, {comparison.method})"
@@ -75,8 +75,10 @@ def _detectable_by_interval(ci: Interval, alpha: float) -> float:
     return error * float(ndtri(1 - alpha / 2) + ndtri(POWER))
 
 
-def _describe_detectable_loss(name: str, loss: float, most: float = inf) -> str:
+def _describe_detectable_loss(name: str, loss: float, most: float = inf, *, counted: bool = False) -> str:
     """Return a sentence part about the smallest detectable loss of a metric, of most metrics a fraction.
+
+    A metric that counts samples (`counted`) is one whatever its name is, as a pooled one.
 
     One that is larger than the metric can lose at most is no loss that a comparison would show.
 
@@ -85,7 +87,8 @@ def _describe_detectable_loss(name: str, loss: float, most: float = inf) -> str:
     """
     if isnan(loss) or loss > most:
         return "would show no loss"
-    return f"would show a loss of {f'{100 * loss:.2f} points' if is_percent(name, loss) else f'{loss:.4f}'}"
+    in_points = is_percent(name, loss, counted=counted)
+    return f"would show a loss of {f'{100 * loss:.2f} points' if in_points else f'{loss:.4f}'}"
 
 
 def power_without_baseline(cases: Sequence[Evidence], alpha: float) -> Iterator[str]:

@@ -19,7 +19,7 @@ from eyechart.gate.verdicts.decide import (
     kind_of_metric,
     session_verdict,
 )
-from eyechart.gate.verdicts.verdict_messages import benchmark_of, describe_session
+from eyechart.gate.verdicts.verdict_messages import benchmark_of, describe_not_compared, describe_session
 from eyechart.results.records import doc
 
 SCHEMA = 1
@@ -122,7 +122,9 @@ def summarise_session(
     every, of_cases = [*verdicts, *pooled, *gated], [*verdicts, *gated]
     return SessionVerdicts(
         verdict=REGRESSION if drifts else session_verdict(every),
-        sentence="; ".join([*drifts, describe_session(every)]) if verdicts else "nothing was compared",
+        sentence="; ".join([*drifts, describe_session(every), *describe_not_compared(len(not_compared))])
+        if verdicts
+        else "nothing was compared",
         drifts=tuple(drifts),
         alpha=rule.alpha,
         max_drop=rule.max_drop,

@@ -143,6 +143,12 @@ def describe_session(verdicts: Sequence[Verdict]) -> str:
     return f"{sentence}; {confidence}" if confidence else sentence
 
 
+def describe_not_compared(cases: int) -> Iterator[str]:
+    """Yield how many cases were not compared, beside a verdict that is on the others alone."""
+    if cases:
+        yield f"{count_of(cases, 'case was', 'cases were')} not compared"
+
+
 def describe_confidence(verdicts: Iterable[Verdict]) -> str:
     """Return where proper scores have a regression, the pooled one of a model first; "" without one."""
     worse = [verdict.comparison for verdict in verdicts if verdict.confidence_regression]
@@ -165,12 +171,18 @@ def _describe_accuracy(verdicts: Sequence[Verdict]) -> str:
     if decision == REGRESSION:
         worse = [verdict for verdict in verdicts if verdict.regression]
         models = join_names([verdict.comparison.model for verdict in worse if verdict.comparison.pooled])
-        of_models = f", and over all cases of {models}" if models else ""
-        return f"regression in {len(cases_of(worse))} of {count_of(len(cases), 'case')}{of_models}"
+        of_cases = f"in {len(cases_of(worse))} of {count_of(len(cases), 'case')}"
+        if not cases_of(worse):
+            return f"regression over all cases of {models}, {of_cases.replace('in 0', 'in none')} alone"
+        return f"regression {of_cases}{f', and over all cases of {models}' if models else ''}"
     if decision == INCONCLUSIVE:
         return _describe_inconclusive([verdict for verdict in primary if verdict.inconclusive])
     better = f"improvement in {sum(v.improvement for v in primary)} of {count_of(len(cases), 'case')}; "
     start = f"{better if decision == IMPROVEMENT else ''}no regression"
+    every = "every primary metric"
+    if tolerated := cases_of(verdict for verdict in primary if verdict.tolerated):
+        start += f", but a significant loss in {count_of(len(tolerated), 'case')} is tolerated"
+        primary, every = [verdict for verdict in primary if not verdict.tolerated], "every other primary metric"
     if all(verdict.limit == 0 for verdict in primary):
         kinds = {verdict.comparison.compares_weights for verdict in primary if verdict.comparison.unchanged_model}
         reasons = [f"{SAME_MODEL[frozenset(kinds)]} gave the same answers"] if kinds else []
@@ -181,7 +193,7 @@ def _describe_accuracy(verdicts: Sequence[Verdict]) -> str:
         return start
     (margin,) = margins if len(margins) == 1 else (None,)
     loss = "of its margin" if margin is None else f"of {format_points(margin)}"
-    return f"{start}: a loss {loss} or more is excluded for every primary metric"
+    return f"{start}: a loss {loss} or more is excluded for {every}"
 
 
 def _describe_equal_models(verdicts: Iterable[Verdict]) -> Iterator[str]:
