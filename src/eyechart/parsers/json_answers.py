@@ -102,6 +102,10 @@ REASONS = word_set(
 )
 OPEN, CLOSE = ("{", "["), ("}", "]")
 OBJECT = re.compile(r"(?:`{1,3}(?:json\b)?)?\s*(\{[^{}]*\}|｛[^｛｝]*｝)[\s`*.。]*(?:<[^<>\s]*>)?", re.IGNORECASE)
+WITHIN = re.compile(
+    r"(?:`{1,3}(?:json\b)?\s*|<(?:json|output|response|result)>\s*)?(\{[^{}]*\})(?:\s*`{1,3})?", re.IGNORECASE
+)
+BRACES = re.compile(r"[{}｛｝]")
 PREFIXES = ("image", "img", "picture", "photo")
 Answers = Mapping[str, str | None]
 
@@ -135,6 +139,24 @@ def unwrap(text: str, keys: Set[str] = ANSWERS) -> str:
     """
     answers = _single_answers(text, keys)
     return text if answers is None else answers.pop() if len(answers) == 1 else ""
+
+
+def state(text: str, keys: Set[str] = ANSWERS) -> str:
+    r"""Return what `unwrap` returns, with "answer: " and the answer of a JSON object that stands in other text.
+
+    >>> state('{"answer": "B"}\nThe fish is orange.', LETTERS)
+    ' answer: B\n\nThe fish is orange.'
+    """
+    unwrapped = unwrap(text, keys)
+    if unwrapped != text:
+        return unwrapped
+    answer = remove_thinking(text)
+    found = [*WITHIN.finditer(answer)]
+    answers = [_single_answers(match[1], keys) for match in found]
+    if len(BRACES.findall(answer)) != 2 * len(found) or not all(one is not None and len(one) == 1 for one in answers):
+        return text
+    values = iter([value for one in answers if one for value in one])
+    return WITHIN.sub(lambda _: f" answer: {next(values)}\n", answer)
 
 
 def _single_answers(text: str, keys: Set[str]) -> set[str] | None:

@@ -4,8 +4,9 @@ Strict is the prompt's 'exactly one letter' (arXiv 2603.06578, Table 22). Lenien
 label ("(b)", "B) goldfish", "**D**", "Answer: C", "The answer is C because …") and the text of an option. Unlike in
 Mill's scorer, a letter inside a word or before one is not a label ("USA", "A goldfish", "I see"). Two labels, or a
 label with the text of another option, are unparsed. Letters of other options may follow an answer that is called so, in
-clauses that do not hold them for possible ("The answer is B. Option A shows a shark."). The only text of a JSON object
-under a key such as "answer" is the answer.
+clauses that do not hold them for possible ("The answer is B. Option A shows a shark."), and so may they after a line
+that is only the option. A last line or a conclusion ("So, B.") that is only an option is the answer if no other label
+is in the text. The only text of a JSON object under a key such as "answer" is the answer.
 """
 
 import re
@@ -26,6 +27,7 @@ from eyechart.parsers.text import (
     fold,
     name_key,
     single_value,
+    split_sentences,
     split_words,
     stated_answers,
     strip_lead,
@@ -37,23 +39,37 @@ VERSION = 3
 LABEL = re.compile(r"[(\[]?([a-z])((?: ?[)\]])*[.:,]?| -(?= ))(.*)", re.DOTALL)
 LONGEST_NAME = 300  # characters of a name with its label
 NAME_AND_LABEL = re.compile(
-    r"(?:(?P<first>[a-z]) ?/ ?)?(?P<name>[^\n]*?\S)(?: ?[(\[–/-]{1,2} ?(?P<last>[a-z])[)\]]?\.?)?"
+    r"(?:(?P<first>[a-z]) ?/ ?)?(?P<name>[^\n]*?\S)"
+    r"(?: ?(?:[(\[–/-]{1,2}|[:,=→]|[-=]>) ?(?:option |choice |answer )?(?P<last>[a-z])[)\]]?\.?)?"
 )
 AFFIRMED = re.compile(r" (?:is|seems|would be) (?:the )?(?:most )?(?:correct|right|best|likely|appropriate|answer)\b")
+BELIEVED = re.compile(
+    r",? i(?:'d| would)? (?:think|believe|guess|suppose|say)"
+    r"|[,;(\[ -]+(?:definitely|of course|obviously|certainly|clearly|for sure|without (?:a )?doubt|no doubt|100 ?%)"
+    r"|[,;(\[ -]+(?:(?:very )?high confidence|confidence:? (?:[01]?\.[0-9]+|[0-9]{1,3} ?%|high)"
+    r"|[5-9][0-9] ?% confident)"
+)
 REASON = re.compile(r",? (?:because|since|as (?:the|it|this)) ")
-OTHER = re.compile(r"[(\[]([a-z])[)\]]|\b([a-z])\)|\b(?:option|answer|choice|letter)(?: is|:)? ([a-z])\b(?! \w)")
+OTHER = re.compile(r"[(\[]([a-z])(?:[)\]]|\Z)|\b([a-z])\)|\b(?:option|answer|choice|letter)(?: is|:)? ([a-z])\b(?! \w)")
 STATES = re.compile(rf"\b{NOUN}\b")
 HEADED = re.compile(r"[.,:;\n ]*(?:explanation|reason(?:ing|s)?|rationale|justification|analysis)\b")
 NOT_OTHER = re.compile(r",? (?:and )?not (?:option )?[(\[]?[a-z]\b")
 CLAUSE = re.compile(
-    r"\n|[.;!?](?: |\Z)|,? (?:because|since|as (?=(?:the|it|this) )) |, (?=(?:and )?not |while |whereas )|(?<=[ns]): "
+    r"\n|(?<!\n[a-z])[.;!?](?: |\Z)|,? (?:because|since|as (?=(?:the|it|this) )) |, (?=(?:and )?not |while |whereas )"
+    r"|(?<=[ngs]): "
 )
-A_LABEL = re.compile(r"\ba(?:,| (?:is|was|shows|could|might|may|can|would|seems|looks|too|also|and|or) )")
+A_LABEL = re.compile(r"\ba(?:[,:]| (?:is|was|shows|could|might|may|can|would|seems|looks|too|also|and|or) )")
 PREFERRED = word_set(
     "also too could might may possible possibly plausible maybe perhaps equally both either alternatively or "
     "likely likelier better correct right best answer choose chosen though although however but"
 )
 DENIALS = word_set("not no neither nor none wrong incorrect isn't aren't doesn't don't cannot can't")
+CONCLUDES = re.compile(r"(?:so|thus|therefore|hence)\b")
+MATCHED = re.compile(
+    r"\b(?:corresponds? (?:to|with)|corresponding to|match(?:es|ing)?(?: with)?|fits|aligns with)"
+    r" (?:the )?(?:option|choice|answer|letter) [(\[]?([a-z])\b"
+)
+LISTED = re.compile(r"(?:\A|\n)[(\[]?a(?:[.):]| (?:and|or)\b)")
 LINKS = word_set("and or not no option options nor")
 TURN = word_set("actually wait instead rather sorry correction nein non não")
 CONTRADICTED = -1  # a label that contradicts the words around it
@@ -69,7 +85,7 @@ def parse(text: str, options: Sequence[str]) -> ParseResult[int]:
     """
     return ParseResult.with_fallback(
         _index(text.strip().casefold(), options),
-        lambda: _lenient(answer_text(json_answers.unwrap(text, json_answers.LETTERS)), options),
+        lambda: _lenient(answer_text(json_answers.state(text, json_answers.LETTERS)), options),
     )
 
 
@@ -159,15 +175,26 @@ def _labelled_with_rest(mark: str, rest: str, own: int, options: Sequence[str], 
         return own
     if name_key(rest) in {name_key(option) for option in options}:
         return CONTRADICTED
-    affirmed = AFFIRMED.match(rest) or AFFIRMED.match(rest.strip().removeprefix(fold(options[own])))
+    named, after = _after_name(rest, options[own])
+    affirmed = (
+        AFFIRMED.match(rest) or AFFIRMED.match(f" {after.lstrip(') ,')}" if named else "") or BELIEVED.fullmatch(rest)
+    )
     word = ascii_lowercase[own] in WORDS_TOO
     reasoned = not word and (REASON.match(rest) or NOT_OTHER.match(rest))
-    if not (_is_delimited(mark, rest) or affirmed or reasoned):
+    if not (_is_delimited(mark, rest) or affirmed or reasoned or (named and after[:1] in tuple(",.;)]\n"))):
         return None
-    if stated or affirmed or reasoned or HEADED.match(rest):
+    line = rest.startswith("\n") or (named and after.lstrip(".)] ").startswith("\n"))  # a line that is only the option
+    if stated or affirmed or reasoned or line or HEADED.match(rest):
         kept = _without_reasons(mark, rest, own, options)
         return own if kept is not None and not _is_contradicted(kept, own, options) else CONTRADICTED
     return CONTRADICTED if _is_contradicted(rest, own, options) else own
+
+
+def _after_name(rest: str, option: str) -> tuple[bool, str]:
+    """Return whether the words after a letter begin with the name of its option, and what follows the name."""
+    words, name = rest.lstrip(" ([-:"), _option_text(option)
+    named = bool(name) and words.startswith(name) and not words[len(name) : len(name) + 1].isalnum()
+    return named, words[len(name) :] if named else rest
 
 
 def _without_reasons(mark: str, rest: str, own: int, options: Sequence[str]) -> str | None:
@@ -184,7 +211,7 @@ def _without_reasons(mark: str, rest: str, own: int, options: Sequence[str]) -> 
         words = split_words(clause)
         if NOT_OTHER.match(f" {clause.strip()}"):
             continue
-        if words and all(len(word) == 1 or word in LINKS for word in words):
+        if words and all(len(word) == 1 or word in LINKS for word in words) and words != [ascii_lowercase[own]]:
             return None
         others = [other for other in _others(clause, options) if other != own]
         others += [0] if own and A_LABEL.search(clause) else []
@@ -198,7 +225,9 @@ def _without_reasons(mark: str, rest: str, own: int, options: Sequence[str]) -> 
 
 def _own_names(others: Sequence[int], options: Sequence[str]) -> tuple[str, ...]:
     """Return what the clause of a repeated list is: a label with its own text."""
-    return tuple(f"{ascii_lowercase[other]}) {name_key(options[other])}" for other in others)
+    return tuple(
+        f"{ascii_lowercase[other]}{mark} {name_key(options[other])}" for other in others for mark in (")", ".")
+    )
 
 
 def _is_delimited(mark: str, rest: str) -> bool:
@@ -232,6 +261,25 @@ def _pad(text: str) -> str:
 def _statements(answer: str, options: Sequence[str]) -> Iterator[int | None]:
     """Yield the option of each statement such as 'the answer is B', and of a last line that is only a label."""
     yield from (_choice("\n".join(statement), options, stated=True) for statement in stated_answers(answer))
-    last = _index(strip_punctuation(answer.rpartition("\n")[2]), options)
-    if last is not None and all(other == last for other in _others(answer, options)):
-        yield last
+    ends = {"", *answer.rpartition("\n")[2:], *split_sentences(answer)[-1:]}
+    concluded = [_index(match[1], options) for match in MATCHED.finditer(answer)] if _is_sure(answer) else []
+    for text in ends:
+        match = LABEL.fullmatch(strip_punctuation(strip_lead(text)[0] if CONCLUDES.match(text) else text))
+        own = _index(match[1], options) if match else None
+        if match and own is not None and (not match[3] or _is_own_name(match[2], match[3], options[own])):
+            concluded.append(own if text in answer.splitlines() or CONCLUDES.match(text) else None)
+    for own in concluded:
+        if (
+            own is not None
+            and all(other == own for other in _others(answer, options))
+            and not (own and LISTED.search(answer))
+        ):
+            yield own
+
+
+def _is_own_name(mark: str, rest: str, option: str) -> bool:
+    return (mark or rest[0] == " ") and name_key(rest) == _option_key(option) != ""
+
+
+def _is_sure(answer: str) -> bool:
+    return DOUBT.isdisjoint(split_words(answer)) and TURN.isdisjoint(split_words(answer))

@@ -4,7 +4,8 @@ Strict is ASCII digits and nothing else. Lenient parses digits and English numbe
 "none" as 0 (arXiv 2602.18094's counting questions), if all numbers of the answer are equal, or all numbers after 'the
 answer is', or if later numbers only enumerate what the first number counts. Different numbers, a bound
 ("at least 3"), a range, a fraction, a count that goes on ("one on the left and another on the right"), a share ("two on
-each side"), others beside the number ("2 adults and a child"), groups, lengths, "no idea" and an answer that there is no image are unparsed. `compat.parse_first_number` is a simpler rule.
+each side"), others beside the number ("2 adults and a child"), groups, lengths, "no idea" and an answer that there is
+no image are unparsed. `compat.parse_first_number` is a simpler rule.
 
 "There are two fences. One is on the left." states 2, and so does "2 cars. Car 1: red. Car 2: blue." Later numbers
 enumerate if they number a list, name a part of the count ("one of them", "one is"), are parts that add up to it, or are
@@ -398,7 +399,7 @@ def _lenient(text: str) -> int | None:
         category(letter) == "No" for letter in text
     ):  # a superscript or circled digit is a footnote or part of a fraction
         return None
-    answer = answer_text(json_answers.unwrap(text, json_answers.COUNTS))
+    answer = answer_text(json_answers.state(text, json_answers.COUNTS))
     answer = NUMBERED.sub(r"\1", TWICE.sub(_once, ONE_ANOTHER.sub("each other", answer)))
     if lacks_image(answer) or BOUNDS.search(answer):
         return None

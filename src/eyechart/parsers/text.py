@@ -47,9 +47,12 @@ class ParseResult(Generic[T]):
 
 
 INVISIBLE = "\u00ad\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\ufe0e\ufe0f\ufeff\u20e3"
-BEFORE = str.maketrans(dict.fromkeys(INVISIBLE) | {"№": "#"})  # NFKC would replace the numero sign by "No"
+CONTROLS = "".join(map(chr, range(9)))
+BEFORE = str.maketrans(  # NFKC would replace the numero sign by "No"
+    dict.fromkeys(INVISIBLE + CONTROLS) | {"№": "#", "🅱": "b", "🅰": "a"}
+)
 LATIN = str.maketrans("авекмнорстухѕіјһԁԛԝαβεζηικμνορτυχ", "abekmhopctyxsijhdqwabezhikmnoptyx")
-MARKS = str.maketrans("‘’ʼ′＇‐‑‒–—―−", "'''''-------")
+MARKS = str.maketrans("‘’ʼ′＇‐‑‒–―−", "'''''------") | {ord("—"): " - "}
 SIGNS = str.maketrans(  # of other scripts; NFKC has replaced the full-width ones
     dict.fromkeys("。।॥۔։።။།", ". ")
     | dict.fromkeys("、،", ",")
@@ -57,7 +60,7 @@ SIGNS = str.maketrans(  # of other scripts; NFKC has replaced the full-width one
     | {"؟": "?", "፡": ":"}
     | dict.fromkeys("「『《〈‹", '"')
     | dict.fromkeys("」』》〉›", '" ')
-    | dict(zip("【】〔〕〖〗", "[][][]", strict=True))
+    | dict(zip("【】〔〕〖〗⟨⟩⟪⟫", "[][][]()()", strict=True))
     | dict.fromkeys("¿¡", " ")
 )
 
@@ -89,15 +92,19 @@ ASSISTANT = rf"{ROLE}(?:assistant|model)\b|<\|assistant\|>|\[/inst\]"
 OTHER_TURN = re.compile(rf"(?:{USER})(?:(?!{ASSISTANT})[\s\S])*")
 TOKEN = re.compile(
     rf"{ASSISTANT}|<\|[^<>|\s][^<>|\n]{{0,40}}\|>|</?s>|<(?:eos|bos|pad|unk|end_of_turn|start_of_turn|end_of_utterance"
-    r"|end_of_text|turn\||\|turn|0x0a)>|\[(?:eos|bos|eot|sep|cls|pad|unk)\]|▁"
+    r"|end_of_text|turn\||\|turn|0x0a|eo[tahm]|sep|image|/?img)>|\[(?:(?:eos|bos)(?:_token)?|eot|sep|cls|pad|unk|/s"
+    r"|unused_token_[0-9]+)\]|▁|###+\s*\Z"
 )
-SPEAKER = re.compile(r"\A\s*(?:(?:user|human)\s*:[\s\S]*\b)?(?:assistant\s*[:\n]|model\s*\n)\s*")
+SPEAKER = re.compile(
+    r"\A\s*(?:(?:user|human)\s*:[\s\S]*\b)?(?:(?:assistant|chatgpt|gpt|ai|bot|model)\s*:|(?:assistant|model)\s*\n)\s*"
+)
 
 REASONS = re.compile(
     r"<(reasons?|rationale|reflection|analysis|explanation|justification)>(?:(?!</\1>)[\s\S])*(?:</\1>|\Z)"
 )
 COLOUR = re.compile(r"\\\\?(?:textcolor|color) ?\{[^{}]*\}")
 BRACED = re.compile(r"\{\{([^{}]*)\}\}")
+STYLED_BOX = re.compile(r"((?:\\\\?f?|\b)box(?:ed)? ?\{)\\\\?(?:bf|rm|it|tt|sf|em|bfseries|large)\b ?")
 BARE_BOX = re.compile(r"\\\\?box(?:ed)? ([a-z0-9])(?![a-z0-9])")
 STRUCK = re.compile(r"~~[^~\n]+~~|<(del|strike)>[^<>]*</\1>")
 FORMAT = re.compile(r"<(b|i|u|em|strong|code|span|font|mark|small|big|tt|ref)(?: [^<>]*)?>([^<>]*)</\1>")
@@ -112,11 +119,11 @@ LATEX = (
     r"|emph|underline|operatorname|large|displaystyle)"
 )
 WRAPPED = re.compile(rf"\\\\?{LATEX} ?\{{([^{{}}]*)\}}|\{{\\\\?(?:bf|rm|it|tt|sf|em|bfseries) ([^{{}}]*)\}}")
-BOXED = re.compile(r"\\\\?f?box(?:ed)? ?\{([^{}]*)\}([.,;:!?)\]]?)")
+BOXED = re.compile(r"(?:\\\\?(?:f|frame)?box(?:ed)?|\\\\?bbox ?\[[^\[\]{}]*\]|\bboxed) ?\{([^{}]*)\}([.,;:!?)\]]?)")
 MATHS = re.compile(r"(?<!\$)\$\$?(?!\$)(?:([^$\s](?:[^$\n]{0,80}[^$\s])?)|(\s[^$]{0,80}\s))\$\$?(?!\$)([.,;:!?)\]]?)")
 SPACES = re.compile(r"\\\\?[(\[,;! ]|\\quad\b|&nbsp;")
 CLOSINGS = re.compile(r"\\\\?[)\]]")
-ESCAPES = re.compile(r"\\(?:(?=[.\-_*#])|(?:left|right|displaystyle|large)\b ?)")
+ESCAPES = re.compile(r"^#{1,6} (?=[a-z]{2})|\\(?:(?=[.\-_*#])|(?:left|right|displaystyle|large)\b ?)", re.MULTILINE)
 MACROS = re.compile(r"\\\\?[a-z]+ ?\{|[\\${}(\[]+")
 BOX_ENDS = re.compile(r"[^\w\n]*(?:\n|\Z)|[)\]}$\\]*[.!] ")
 DEEPEST, LONGEST = 6, 200  # boxes within each other, and letters before one that are read
@@ -133,7 +140,7 @@ def _remove_markup(text: str, states: Callable[[str], bool]) -> str:
     plain = TAGGED.sub(r"\\boxed{\1\3}", REASONS.sub("\n", text))
     plain = SPEAKER.sub("", TOKEN.sub("\n", OTHER_TURN.sub("\n", plain)))
     plain = BARE_BOX.sub(r"\\boxed{\1}", BRACED.sub(r"{\1}", COLOUR.sub("", plain)))
-    plain = STRUCK.sub(" ", plain)
+    plain = STRUCK.sub(" ", STYLED_BOX.sub(r"\1", plain))
     for _ in range(DEEPEST):
         inner = _unboxed(WRAPPED.sub(_unwrapped, FORMAT.sub(r"\2", plain)), states)
         if inner == plain:
@@ -148,7 +155,7 @@ def _unwrapped(match: re.Match[str]) -> str:
 
 
 def _unwrapped_maths(match: re.Match[str]) -> str:
-    return f" {match[1] or match[2]}{match[3]} "
+    return f" {(match[1] or match[2]).strip()}{match[3]} "
 
 
 def _unboxed(text: str, states: Callable[[str], bool]) -> str:
@@ -176,12 +183,17 @@ WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
 
 LINK = r"(?: is| would be| should be| must be)"
 OPENING = (
-    r"(?:(?:so|thus|therefore|hence|sure|okay|ok|well|certainly|definitely|clearly|of course|overall|in conclusion|hmm+"
+    r"(?:∴ ?)?(?:(?:so|thus|therefore|hence|indeed|in short|in summary|short answer|sure|okay|ok|well|certainly"
+    r"|definitely|clearly|of course|overall|in conclusion|hmm+"
+    r"|(?:after|upon|among|of|out of) (?:the|these|those|all|careful\w*|closer|\w+ing)(?: [a-z]+){0,3}(?=,)"
     r"|(?:based on|looking at|judging by|from) (?:the|this) (?:image|picture|photo))[,.!:]? )?"
 )
-OPINION = r"(?:i(?:'d| would|'ll| will)? (?:say|choose|pick|select|go with|think|believe|guess)(?: that)?:? )?"
-TITLE = r"(?:(?:the|my) )?(?:final |correct |best |right |most likely )?"
-NOUN = r"(?:answer|option|choice|letter|class name|class|label|category|prediction|match|guess)"
+OPINION = r"(?:i(?:'d| would|'ll| will)? (?:say|choose|pick|select|go with|think|believe|guess)(?: that)?:? "
+OPINION += r"|i(?:'m| am) (?:going with|(?:quite |very )?(?:sure|confident)(?: that)?) )?"
+TITLE = r"(?:(?:the|my) )?(?:final |(?:only )?correct |best |right |closest |nearest |selected |chosen |predicted "
+TITLE += r"|(?:most )(?:likely|appropriate|accurate|suitable|plausible|probable) )?"
+NOUN = r"(?:answer|option|choice|letter|class name|class|label|category|prediction|match|guess|response|output|result"
+NOUN += r"|verdict|conclusion|(?<=correct )one|(?<=right )one|(?<=best )one|(?:(?<=\n)|\A)final(?=:))"
 LABELLED = rf"(?:{NOUN} (?=[(\[]?[a-z]\b(?!['-])))"
 ABOUT = (
     r"(?: (?:to|for|of|about|in) (?:the|this|that|your|my) (?:\w+ )?(?:question|image|picture|photo|problem|query|case)"
@@ -190,10 +202,11 @@ ABOUT = (
 ANSWER = rf"(?:{TITLE}(?:{NOUN}{ABOUT}(?:{LINK}(?: ?[:=] ?|[ \n])| ?[:=] ?){LABELLED}?|{LABELLED}))?"
 LEAD = re.compile(OPENING + OPINION + ANSWER)
 SCENE = re.compile(
-    OPENING + OPINION + r"(?:(?:it|this|that)(?:'s| is| looks like| appears to be)"
+    OPENING + OPINION + r"(?:(?:it|this|that)(?:'s| is| looks like| appears to be| would be| must be| has to be)"
     r"|(?:the|this) (?:image|picture|photo)(?: shows| depicts| contains| is of| is)"
     r"|the (?:main )?(?:object|subject)(?: (?:in|of) (?:the|this) (?:image|picture|photo))? is)[ :\n]"
 )
+LABEL_NOUN = re.compile(rf"(?:the )?{LABELLED}")
 STATED = re.compile(rf"\b(?:answer{ABOUT}|(?:option|choice)(?= is|:)){LINK}?(?: ?[:=] ?| )")
 
 
@@ -221,7 +234,14 @@ UNCERTAIN = re.compile(
 )
 
 
-INTRODUCTION = re.compile(fold_pattern(languages.INTRODUCTION))
+INTRODUCTION = re.compile(
+    r"(?:\A|(?<=\n))(?:ans\b\.?(?: ?[:=])? ?(?=\S)|\[(?:final )?answer\] ?:? ?)"
+    rf"|{fold_pattern(languages.INTRODUCTION)}"
+)
+ESCAPED_BREAKS = re.compile(r"(?:\\n){2,}|\A\\n(?=[a-z]\b)|(?:\\n)+(?=[^a-z]|\Z)")
+ENTITIES = {"&quot;": '"', "&apos;": "'", "&#39;": "'", "&lt;": "<", "&gt;": ">", "&amp;": "&"}
+ENTITY = re.compile("|".join(ENTITIES))
+CLOSED = re.compile(r"\[/(?:final )?(?:answer|ans)\]")
 COPULA = re.compile(languages.COPULA)
 
 
@@ -232,7 +252,8 @@ def answer_text(text: str) -> str:
     >>> answer_text("<think>A?</think>\n\n **Answer:**\n  C ")
     'answer: c'
     """
-    folded = _remove_markup(fold(remove_thinking(text)), _states).translate(EMPHASIS)
+    plain = remove_thinking(ENTITY.sub(lambda match: ENTITIES[match[0]], text))
+    folded = ESCAPED_BREAKS.sub("\n", CLOSED.sub("\n", _remove_markup(fold(plain), _states))).translate(EMPHASIS)
     lines = (" ".join(line.split()) for line in folded.splitlines())
     return _translate_introductions("\n".join(line for line in lines if line).replace(":\n", ": "))
 
@@ -293,7 +314,8 @@ def strip_lead(text: str) -> tuple[str, bool]:
     (('b.', False), ('a fish', True))
     """
     if scene := SCENE.match(text):
-        return text[scene.end() :], True
+        body = text[scene.end() :]
+        return body[named.end() if (named := LABEL_NOUN.match(body)) else 0 :], True
     lead = LEAD.match(text)
     return text[lead.end() if lead else 0 :], False
 

@@ -4,7 +4,7 @@ Strict is exactly one of the two words (arXiv 2602.18094's questions end with '(
 at the beginning of the first or the last sentence, or after 'the answer is'. "no" as a determiner ("There is no dog")
 is not an answer, because the question may be whether there is none; so "Yes, there is no dog" is a yes. Both words as
 answers, a correction ("Yes. Actually, …"), a doubt about the answer ("Yes, but I'm not sure") or a condition ("Yes, if
-the statue counts") are unparsed, and so are an offer ("Yes, I can see the image.") and an answer that there is no image.
+the statue counts") are unparsed; so are an offer ("Yes, I can see the image.") and an answer that there is no image.
 """
 
 import re
@@ -70,7 +70,7 @@ def parse(text: str) -> ParseResult[bool]:
     """
     return ParseResult.with_fallback(
         {"yes": True, "no": False}.get(text.strip().casefold()),
-        lambda: _lenient(LABEL.sub("", ASKED.sub(" ", answer_text(json_answers.unwrap(text))))),
+        lambda: _lenient(LABEL.sub("", ASKED.sub(" ", answer_text(json_answers.state(text))))),
     )
 
 
