@@ -399,3 +399,61 @@ def test_tables_called_train_in_a_folder_called_test(table: datasets.Dataset, tm
     table.to_parquet(str(folder / "train-00000-of-00001.parquet"))
     note = "the folder test has tables of the split train alone, such as train-00000-of-00001.parquet, which are read."
     assert note in open_hub(f"hub:{folder}", "pets", "test", cache=tmp_path / "cache").notes
+
+
+TEXT, NUMBER = datasets.Value("string"), datasets.Value("int64")
+
+
+def shown(found: Dataset) -> list[str]:
+    return [found.names[row.label] for row in found.index]
+
+
+def test_texts_are_the_names_of_classes(split: Split, tmp_path: Path) -> None:
+    folder = split({"0.parquet": ["dog_face", " cat", "dog_face"]}, label=TEXT)  # type: ignore[list-item]
+    for cache in (None, tmp_path / "cache", tmp_path / "cache"):
+        assert shown(open_split(find_split(folder), cache)) == ["dog face", "cat", "dog face"]
+    (folder / "classnames.txt").write_text("dog face\nant\ncat\n")
+    found = open_split(find_split(folder), tmp_path / "cache")
+    assert (shown(found), found.names) == (["dog face", "cat", "dog face"], ("dog face", "ant", "cat"))
+
+
+def test_a_text_without_a_sign_is_no_label(split: Split) -> None:
+    folder = split({"0.parquet": ["dog", " "]}, label=TEXT)  # type: ignore[list-item]
+    with pytest.raises(DataError, match=r"Row 1 of .* has no label"):
+        open_split(find_split(folder))
+
+
+def test_names_beside_tables_are_those_of_numbers(split: Split) -> None:
+    folder = split({"0.parquet": [1, 2]}, label=NUMBER)
+    (folder.parent / "classnames.txt").write_text("ant\ncat\ndog\n")
+    found = open_split(find_split(folder))
+    assert shown(found) == ["cat", "dog"]
+    assert "no image has the label 0" in " ".join(found.notes)
+    named = open_split(find_split(split({"0.parquet": [1, 0]}, "pets/val")))
+    assert "classnames.txt is not read: the column of the labels names its classes." in named.notes
+
+
+@pytest.mark.parametrize(
+    ("tables", "message"),
+    [
+        ("test-00000-of-00001 test-00000-of-00002 test-00001-of-00002", "tables of two exports, such as"),
+        ("test-00000-of-00001-0123456789abcdef test-00000-of-00001-fedcba9876543210", "tables of two exports, such as"),
+        ("test-00001-of-00002-0123456789abcdef", r"the first test-00000-of-00002\.parquet"),
+    ],
+)
+def test_tables_of_two_exports_and_names_with_hashes(split: Split, tables: str, message: str) -> None:
+    folder = split({f"data/{name}.parquet": [0] for name in tables.split()})
+    with pytest.raises(DataError, match=message):
+        open_split(find_split(folder))
+
+
+def test_tables_that_name_the_classes_in_other_orders(split: Split) -> None:
+    split({"0.parquet": [0]})
+    folder = split({"1.parquet": [0]}, label=datasets.ClassLabel(names=NAMED.names[::-1]))
+    with pytest.raises(DataError, match="name the classes of the column label in other orders"):
+        open_split(find_split(folder))
+
+
+def test_a_folder_with_a_bracket(split: Split) -> None:
+    with pytest.raises(DataError, match="has a bracket in its path, which `datasets` takes for a pattern"):
+        open_split(find_split(split({"0.parquet": [0]}, "pets [v2]/test")))

@@ -1,5 +1,6 @@
 """Open splits with the `datasets` library, from the Hugging Face Hub or a local folder."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,9 +10,10 @@ from typing import Any
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.imagenet.classes import val_file
-from eyechart.data.index.file_index import IndexEntry, build_dataset
+from eyechart.data.index.file_index import IndexEntry, build_dataset, read_class_names
 from eyechart.data.index.index_cache import hash_facts, load_or_build, read_facts
 from eyechart.data.labels.label_values import is_missing, read_lists, whole_number
+from eyechart.data.labels.text_labels import index_texts, plain_text_label
 from eyechart.data.names import fold_name
 from eyechart.data.splits.validation import check_validation_labels
 from eyechart.errors import DataError
@@ -20,7 +22,7 @@ from eyechart.messages.install_commands import install_command
 
 SPEC = re.compile(r"hub:(?P<path>[^:]+)(?::(?P<split>[\w.-]+))?")
 LOCAL_SPEC = re.compile(r"hub:(?P<path>.+?)(?::(?P<split>[\w.-]+))?")
-PART = re.compile(r"(?P<stem>.*)-(?P<number>\d{5})-of-(?P<count>\d{5})(?P<end>\..*)?")  # one of several tables
+PART = re.compile(r"(?P<stem>.*)-(?P<number>\d{5})-of-(?P<count>\d{5})(?:-[0-9a-f]{16})?(?P<end>\..*)?")  # of tables
 SPLIT_WORDS = (("train", "training"), ("validation", "valid", "val", "dev"), ("test", "testing"))
 IMAGE, LABELS = "image", ("label", "labels", "cls")
 SLICES = ("slices.csv", "slices.parquet")  # beside tables, and none of them
@@ -67,8 +69,16 @@ def open_hub(
 
     Raises DataError if the library, the network, the split or a column is missing, and as `build_dataset`.
     """
-    table, notes = _load(parse_hub(text), text, cache, offline)
-    dataset = open_table(table, text, benchmark, split, classes=classes, upright=upright, cache=cache)
+    spec = parse_hub(text)
+    table, notes = _load(spec, text, cache, offline)
+    lines = read_class_names(Path(spec.location)) if Path(spec.location).is_dir() and not classes else ()
+    if own := lines and _own_names(table.features[_label_column(text, table)[0]]):
+        if [*map(fold_name, own)] != [*map(fold_name, lines)]:
+            notes = (*notes, "classnames.txt is not read: the column of the labels names its classes.")
+        lines = ()
+    dataset = open_table(
+        table, text, benchmark, split, classes=classes, upright=upright, cache=cache, class_names=lines
+    )
     return replace(dataset, notes=(*notes, *dataset.notes))
 
 
@@ -86,24 +96,40 @@ def open_table(
     """Return a split that is a table of `datasets`, called `text` in errors, without decoding images.
 
     Images are the column `image`, or the only one of the type Image. `class_names` name the classes of a label column
-    that does not. Raises DataError if a column is missing, and as `build_dataset`.
+    that does not; by default texts name themselves. Raises DataError if a column is missing, and as `build_dataset`.
     """
     transformed, table = table, table.with_format(None)
     (image, image_notes), (label, label_notes) = _image_column(text, table), _label_column(text, table)
     transform_notes = _check_transform(text, transformed, table, label)
     images = table.select_columns([image]).cast_column(image, _library().Image(decode=False))
-    names = _names(text, table.features[label], classes, class_names)
+    feature = table.features[label]
+    numbers: Mapping[str, int] | None = None
+    if not classes and str(getattr(feature, "dtype", "")).endswith("string"):
+        texts = [value for value in table.unique(label) if not is_missing(value)]
+        indices, class_names = index_texts([*map(plain_text_label, texts)], text, class_names)
+        numbers = dict(zip(texts, indices, strict=True))
+    names = _names(text, feature, classes, class_names)
     files = read_facts(Path(file["filename"]) for file in table.cache_files)
     cache = cache if files and table._indices is None else None  # the files do not say which rows were selected
     index: Sequence[IndexEntry] = load_or_build(
-        cache, files, lambda: _index(text, table, images, image, label), reader=f"hub {text} {image} {label}"
+        cache,
+        files,
+        lambda: _index(text, table, images, image, label, numbers),
+        reader=f"hub {text} {image} {label}{'' if numbers is None else f' {numbers}'}",
     )
     source = _HubSource(text, images, image)
     count = classes or len(names)
-    feature = table.features[label]
     if not isinstance(getattr(feature, "feature", feature), _library().ClassLabel):  # those are class indices
         index = read_lists(text, index, count)
-    own = "those given" if class_names else f"those of the column '{label}'" if names else "those of ImageNet"
+    own = (
+        "its texts"
+        if numbers is not None
+        else "those given"
+        if class_names
+        else f"those of the column '{label}'"
+        if names
+        else "those of ImageNet"
+    )
     dataset = build_dataset(
         text,
         benchmark,
@@ -113,6 +139,7 @@ def open_table(
         names=names,
         upright=upright,
         source=source,
+        numbered=numbers is None and not _own_names(feature),
         provenance=f"images: column '{image}'; labels: column '{label}'; class names: {own}",
     )
     check_validation_labels(dataset, text)
@@ -187,6 +214,10 @@ def _load(spec: HubSpec, text: str, cache: Path | None, offline: bool) -> tuple[
         return _load_saved(spec, text)
     if not local:
         _check_online(text, offline)
+    if local and "[" in spec.location:
+        raise DataError(
+            f"{spec.location} has a bracket in its path, which `datasets` takes for a pattern: rename the folder."
+        )
     options = {"path": spec.location, "cache_dir": str(cache / "datasets") if local and cache else None}
     try:
         files = datasets.load_dataset_builder(**options).config.data_files
@@ -196,6 +227,7 @@ def _load(spec: HubSpec, text: str, cache: Path | None, offline: bool) -> tuple[
         if local:
             _check_parts(text, only[split])
             _check_tables(only[split])
+            _check_names(only[split])
             notes = (*notes, *_describe_train(spec, split, only[split]))
             options["cache_dir"] = _table_cache(cache, only[split])
         table = datasets.load_dataset(**options, data_files=only, split=split, verification_mode="no_checks")
@@ -210,17 +242,25 @@ def _load(spec: HubSpec, text: str, cache: Path | None, offline: bool) -> tuple[
 
 
 def _check_parts(text: str, files: Sequence[str]) -> None:
-    """Raise DataError if one of several tables that belong together by their names is not there."""
-    parts: dict[tuple[str, str, str], set[int]] = {}
+    """Raise DataError if one of several tables that belong together by their names is not there, or there twice."""
+    parts: dict[tuple[str, str], list[tuple[int, int, str]]] = {}
     for file in files:
         if match := PART.fullmatch(Path(file).name):
-            key = (match["stem"], match["count"], match["end"] or "")
-            parts.setdefault(key, set()).add(int(match["number"]))
-    for (stem, count, end), numbers in parts.items():
-        if lacking := sorted({*range(int(count))} - numbers):
+            key = (str(Path(file).parent / match["stem"]), match["end"] or "")
+            parts.setdefault(key, []).append((int(match["count"]), int(match["number"]), Path(file).name))
+    for (stem, end), found in parts.items():
+        numbers = [number for _, number, _ in sorted(found)]
+        if len({count for count, _, _ in found}) > 1 or len({*numbers}) < len(numbers):
             raise DataError(
-                f"{text} does not have {len(lacking):,} of the {int(count):,} tables {stem}-*-of-{count}{end}, the "
-                f"first {stem}-{lacking[0]:05d}-of-{count}{end}: copy it there, too."
+                f"{text} has tables of two exports, such as {min(found)[2]} and {max(found)[2]}, whose images may be "
+                "the same: remove those of one."
+            )
+        count = found[0][0]
+        if lacking := sorted({*range(count)} - {*numbers}):
+            name = Path(stem).name
+            raise DataError(
+                f"{text} does not have {len(lacking):,} of the {count:,} tables {name}-*-of-{count:05d}{end}, the "
+                f"first {name}-{lacking[0]:05d}-of-{count:05d}{end}: copy it there, too."
             )
 
 
@@ -231,6 +271,24 @@ def _check_tables(files: Sequence[str]) -> None:
             head = opened.read(HEAD)
         if file.endswith(".parquet") and not head.startswith(b"PAR1"):
             raise DataError(f"{file} {describe_content(head) or 'is no parquet file: copy it again'}.")
+
+
+def _check_names(files: Sequence[str]) -> None:
+    """Raise DataError for parquet files that name the classes of a label column in two ways: the first ones hold."""
+    from pyarrow import parquet
+
+    first: dict[str, tuple[str, Any]] = {}
+    for file in files if len(files) > 1 else ():
+        metadata = parquet.read_schema(file).metadata if file.endswith(".parquet") else {}
+        features = json.loads((metadata or {}).get(b"huggingface", b"{}")).get("info", {}).get("features", {})
+        for column in {*LABELS} & {*features}:
+            names = features[column].get("feature", features[column]).get("names")
+            other, known = first.setdefault(column, (file, names))
+            if names != known:
+                raise DataError(
+                    f"{file} and {other} name the classes of the column {column} in other orders: write all anew with "
+                    "one ClassLabel, for example with cast_column."
+                )
 
 
 def _describe_train(spec: HubSpec, split: str, files: Sequence[str]) -> tuple[str, ...]:
@@ -350,7 +408,7 @@ def _no_column(text: str, table: Any, role: str) -> str:
 def _names(text: str, feature: Any, classes: int | None, class_names: Sequence[str]) -> tuple[str, ...]:
     if classes:
         return ()
-    names = getattr(getattr(feature, "feature", feature), "names", None)
+    names = _own_names(feature)
     if names and class_names and [*map(fold_name, names)] != [*map(fold_name, class_names)]:
         raise DataError(
             f"{text} calls its classes {', '.join(names[:3])} …, and class_names are {', '.join(class_names[:3])} …: "
@@ -359,16 +417,24 @@ def _names(text: str, feature: Any, classes: int | None, class_names: Sequence[s
     if not names and not class_names:
         raise DataError(
             f"{text} does not name its classes: give its label column the type ClassLabel with names, for example with "
-            "class_encode_column, or class_names."
+            "class_encode_column, or give class_names, or classnames.txt beside tables in a folder."
         )
     return tuple(names or class_names)
 
 
-def _index(text: str, table: Any, images: Any, image: str, label: str) -> list[IndexEntry]:
+def _own_names(feature: Any) -> Sequence[str]:
+    """Return the class names of a feature, () without any."""
+    return getattr(getattr(feature, "feature", feature), "names", None) or ()
+
+
+def _index(
+    text: str, table: Any, images: Any, image: str, label: str, numbers: Mapping[str, int] | None
+) -> list[IndexEntry]:
     keys = table["__key__"] if "__key__" in table.features else [f"{row:07d}" for row in range(len(table))]
     if nameless := [row for row, key in enumerate(keys) if is_missing(key)]:
         raise DataError(f"Row {nameless[0]} of {text} has no __key__: fill the column, or remove it.")
-    rows = enumerate(zip(keys, images, table[label], strict=True))
+    labels = table[label] if numbers is None else [numbers.get(value) for value in table[label]]
+    rows = enumerate(zip(keys, images, labels, strict=True))
     return [_entry(f"Row {row} of {text}", str(key), encoded[image], value) for row, (key, encoded, value) in rows]
 
 

@@ -17,12 +17,11 @@ from eyechart.data.images import to_rgb
 from eyechart.data.index.file_index import FileSource, IndexEntry, build_dataset
 from eyechart.data.labels.class_names import check_unique
 from eyechart.data.labels.label_values import is_missing, whole_number
+from eyechart.data.labels.text_labels import index_texts, is_number_text, plain_text_label
 from eyechart.data.names import check_encoding, fold_name
 from eyechart.data.readers.hub import open_table
 from eyechart.data.splits.validation import check_validation_labels
 from eyechart.errors import DataError
-from eyechart.files.text_files import MARK
-from eyechart.messages.suggestions import did_you_mean
 
 PATHS, LABELS = ("path", "image", "file", "filename"), ("label", "labels", "class", "target")
 TORCHVISION = "torchvision.datasets.folder"
@@ -92,7 +91,7 @@ def _check_class_names(names: Any, what: str) -> tuple[str, ...]:
             raise DataError(
                 f"Name {number} of the {what} is {text!r}, of the type {type(text).__name__}. Expected a text."
             )
-    unique = tuple(map(_plain, texts))
+    unique = tuple(map(plain_text_label, texts))
     check_unique(unique, allow_duplicates=len(unique) == CLASSES)  # some lists of ImageNet's names have two equal ones
     return unique
 
@@ -121,18 +120,9 @@ def _in_order(names: Any, what: str) -> Any:
 def _numbers(values: Iterable[Any]) -> list[int] | None:
     """Return values that are whole numbers, or texts of such, None if one is something else."""
     try:
-        return [int(value) if _is_number(value) else whole_number(value, "") for value in values]
+        return [int(value) if is_number_text(value) else whole_number(value, "") for value in values]
     except DataError:
         return None
-
-
-def _is_number(value: Any) -> bool:
-    return _is_text(value) and value.strip().isascii() and value.strip().isdecimal()
-
-
-def _plain(text: str) -> str:
-    """Return a text of a user without outer spaces and a byte order mark, which the first line of a file may have."""
-    return str(text).strip().removeprefix(MARK).strip()
 
 
 def _check_same_order(wanted: Sequence[str], own: Sequence[str], name: str) -> None:
@@ -335,7 +325,7 @@ def _index_labels(labels: Sequence[Any], name: str, class_names: Sequence[str]) 
         )
     texts = [index for index, label in enumerate(labels) if _is_text(label)]
     if len(texts) == len(labels):
-        return _index_texts([*map(_plain, labels)], name, class_names)
+        return index_texts([*map(plain_text_label, labels)], name, class_names)
     if texts:
         number = next(index for index, label in enumerate(labels) if not _is_text(label))
         raise DataError(
@@ -348,37 +338,6 @@ def _index_labels(labels: Sequence[Any], name: str, class_names: Sequence[str]) 
             "their numbers, with class_names=[…], or names as labels."
         )
     return [whole_number(label, f"Item {index} of {name}") for index, label in enumerate(labels)], tuple(class_names)
-
-
-def _index_texts(labels: Sequence[str], name: str, class_names: Sequence[str]) -> tuple[list[int], tuple[str, ...]]:
-    """Return the class index of each label that is a name, and the class names, by default the labels in order."""
-    names = tuple(class_names) or _sorted_names({*labels}, name)
-    forms: dict[str, str] = {}
-    for text in names:
-        if (first := forms.setdefault(fold_name(text), text)) != text and not class_names:
-            raise DataError(
-                f"{name} has the labels {first!r} and {text!r}, which look alike: spell a class in one way."
-            )
-    indices = {text: index for index, text in enumerate(names)}
-    known_indices = {text: indices.get(text, indices.get(forms.get(fold_name(text), ""), -1)) for text in {*labels}}
-    if unknown := sorted(text for text, index in known_indices.items() if index < 0):
-        hint = " Numbers must be numbers, not texts." if unknown[0].strip().isdecimal() else ""
-        raise DataError(
-            f"{name} has the label '{unknown[0]}', which is not among the {len(names)} class names"
-            f"{did_you_mean(unknown[0], names)}{hint}"
-        )
-    return [known_indices[text] for text in labels], names
-
-
-def _sorted_names(labels: set[str], name: str) -> tuple[str, ...]:
-    """Return the class names that labels are. Raises DataError for numbers that have another order as texts."""
-    names = sorted(labels)
-    if all(map(_is_number, names)) and names != sorted(names, key=int):
-        raise DataError(
-            f"The labels of {name} are texts of numbers, '{names[0]}', '{names[1]}' …, whose order is another one as "
-            "numbers: give numbers and the names of their classes, with class_names=[…]."
-        )
-    return tuple(names)
 
 
 @dataclass(frozen=True)
