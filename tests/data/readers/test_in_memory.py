@@ -1,16 +1,18 @@
 """Data of a program: every label, class name, picture and data set that a user may give, and a message for others."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from PIL import Image
+from PIL import ExifTags, Image
 
 from eyechart.data.dataset.dataset import Dataset
+from eyechart.data.images import decode_image
 from eyechart.data.readers.in_memory import open_in_memory
 from eyechart.errors import DataError, EyechartError
 
@@ -83,7 +85,7 @@ def test_labels_of_any_type(paths: list[str], data: Callable[..., Any], values: 
         ([0, {"a": 1}, 2], "Item 1 .* of the type dict; expected one whole number"),
         ([0, object, 2], "of the type type; expected one whole number"),
         ([0, pd.Timestamp("2026-01-01"), 2], "of the type Timestamp; expected one whole number"),
-        ([0, b"red", 2], "has the label b'red', a text"),
+        ([0, b"red", 2], "has the label b'red', which are bytes: decode it"),
     ],
     ids=str,
 )
@@ -178,6 +180,8 @@ def closed() -> Image.Image:
         (b"\x89PNG", "is a bytes. Expected a PIL image or a path"),
         (np.zeros((4, 4, 3), np.uint8), "is a ndarray"),
         ({"bytes": b"", "path": ""}, "is a dict"),
+        (" ", "Item 0 of pets/test has no image"),
+        (b"\x89PNG", r"open it, for example with Image\.open\(BytesIO"),
         ("https://host/a.png", "is the URL https://host/a.png: download it"),
         ("a\0b.png", "cannot be read"),
         ("caf\udce9.png", r"caf\\xe9.png is not UTF-8"),
@@ -289,7 +293,7 @@ class Broken:
         ({"image": [1], "label": [0]}, "are a dict of image, label: give one of its values"),
         ([{"image": 1, "label": 0}], "Item 0 of pets/test is of the type dict with the keys image, label"),
         (np.zeros((2, 3)), "Item 0 of pets/test is of the type ndarray"),
-        (pd.Series([1, 2]), "Item 0 of pets/test is of the type int"),
+        (pd.Series([1, 2]), "are a Series, one column"),
         ([1], "Item 0 of pets/test is of the type int"),
         (iter([1]), "The data are of the type list_iterator"),
         (None, "The data are of the type NoneType"),
@@ -342,3 +346,66 @@ def test_signs_without_width_make_no_class(paths: list[str]) -> None:
 def test_a_date_is_no_number(paths: list[str]) -> None:
     with pytest.raises(DataError, match="of the type datetime64; expected one whole number"):
         labels([(path, np.datetime64(1, "ns")) for path in paths])
+
+
+@pytest.mark.parametrize("written", ['"{}"', " {} ", "file://{}", "{0}\n"])
+def test_paths_as_tables_have_them(paths: list[str], written: str) -> None:
+    assert opened(frame([written.format(path) for path in paths], [0, 1, 2])).keys == tuple(
+        f"{name}.png" for name in COLOURS
+    )
+
+
+def test_paths_as_windows_writes_them(paths: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(paths[0]).parent.parent)
+    folder = Path(paths[0]).parent.name
+    assert opened(frame([f".\\{folder}\\{name}.png" for name in COLOURS], [0, 1, 2])).keys[0] == "blue.png"
+
+
+@pytest.mark.parametrize("values", [[b"a", b"b", b"c"], [[0], [1], [2]], [0.5, 1, 2]], ids=str)
+def test_labels_without_names_that_are_no_numbers(paths: list[str], values: Any) -> None:
+    with pytest.raises(DataError, match="Item 0 of pets/test has the label"):
+        opened(frame(paths, values), ())
+
+
+@pytest.mark.parametrize("form", ["JPEG", "TIFF"])
+def test_an_orientation_turns_a_picture_as_its_file(tmp_path: Path, form: str) -> None:
+    exif = Image.Exif()
+    exif[ExifTags.Base.Orientation] = 6
+    Image.new("RGB", (8, 4)).save(tmp_path / "a.png", form, exif=exif)
+    for image in (tmp_path / "a.png", Image.open(tmp_path / "a.png")):
+        found = opened([(image, 0)])
+        ((_, data),) = found.source.read([0])
+        assert decode_image(data, "a", upright=found.upright).size == (4, 8)
+
+
+class Part:
+    """A part of a data set, or several joined, as torch has them."""
+
+    def __init__(self, *owners: Any, rows: Sequence[int] = ()) -> None:
+        self.rows = [(owner, row) for owner in owners for row in rows or range(len(owner))]
+        self.__dict__.update({"datasets": [*owners]} if len(owners) > 1 else {"dataset": owners[0]})
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: int) -> tuple[Any, Any]:
+        owner, row = self.rows[index]
+        pair: tuple[Any, Any] = owner[row]
+        return pair
+
+
+def test_parts_of_parts_have_the_names_of_the_whole(paths: list[str]) -> None:
+    whole = Folder(paths, Image.open, int)
+    found = opened(Part(Part(whole, rows=[2, 1]), Part(Part(whole), rows=[0])), ())
+    assert ([row.label for row in found.index], found.names) == ([2, 1, 0], COLOURS)
+
+
+def test_parts_whose_numbers_mean_other_classes(paths: list[str]) -> None:
+    shown = lambda _: Image.new("RGB", (2, 2))  # noqa: E731
+    one, other = Folder(paths, shown, int), Folder(paths[1:], shown, int)
+    other.__dict__["classes"] = COLOURS[1:]
+    for names in ((), COLOURS):
+        with pytest.raises(DataError, match="part 0 has blue, green, red …, part 1 green, red …, so that a number"):
+            opened(Part(one, other), names)
+    one.label, other.label = COLOURS.__getitem__, COLOURS[1:].__getitem__
+    assert labels(Part(one, other), ()) == [0, 1, 2, 1, 2]

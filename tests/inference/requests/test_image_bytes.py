@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
-from eyechart.errors import StoreError
+from eyechart.data.readers.in_memory import open_in_memory
+from eyechart.errors import ImageError, StoreError
+from eyechart.inference.requests.image_bytes import load_image
 from tests.inference.library import COUNT, Library, said
 
 
@@ -31,6 +34,19 @@ def test_bytes_that_are_not_those_of_the_index_are_not_kept(library: Library, ot
     library.ask(talker(said), range(4))
     other.ask(talker(said), range(4))
     assert library.files(talker(said)) == other.files(talker(said))
+
+
+def test_data_that_give_another_picture_each_time() -> None:
+    shades = iter(range(4))
+
+    class Random(list[Any]):
+        def __getitem__(self, index: Any) -> Any:
+            return Image.new("RGB", (2, 2), (next(shades), 0, 0)), 0
+
+    found = open_in_memory(Random([0]), "pets", "test", ["cat"])
+    ((_, data),) = found.source.read([0])
+    with pytest.raises(ImageError, match=r"another one each time that item 0 of the data is read: .* random"):
+        load_image(found, 0, data)
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,9 @@ def whole_number(value: Any, where: str) -> int:
     """
     if is_missing(value):
         raise DataError(f"{where} has no label ({value}): give it one, or leave it out.")
-    if isinstance(value, str | bytes):
+    if isinstance(value, bytes):
+        raise DataError(f"{where} has the label {value!r}, which are bytes: decode it, and give a text or a number.")
+    if isinstance(value, str):
         raise DataError(f"{where} has the label {value!r}, a text; expected a whole number, as the other labels are.")
     try:
         if getattr(getattr(value, "dtype", None), "kind", "") in ("m", "M"):

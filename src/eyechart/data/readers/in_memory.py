@@ -1,6 +1,7 @@
 """Data sets that a program holds in memory: a data frame, a table of `datasets`, a torch data set, or pairs."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from io import BytesIO
@@ -8,13 +9,15 @@ from os import PathLike
 from os.path import commonpath
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
-from PIL import Image
+from PIL import ExifTags, Image
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.imagenet.classes import CLASSES
-from eyechart.data.images import to_rgb
+from eyechart.data.images import readable_orientation, to_rgb
 from eyechart.data.index.file_index import FileSource, IndexEntry, build_dataset
+from eyechart.data.index.image_files import plain_path
 from eyechart.data.labels.class_names import check_unique
 from eyechart.data.labels.label_values import is_missing, whole_number
 from eyechart.data.labels.text_labels import index_texts, is_number_text, plain_text_label
@@ -53,6 +56,8 @@ def open_in_memory(data: Any, benchmark: str, split: str, class_names: Any = ())
             f"The data of {name} are a {type(data).__name__} of {', '.join(map(str, list(data)[:5]))}: give one of its "
             f"values, such as data[{next(iter(data), 'test')!r}], if they are splits. {NEEDS}"
         )
+    if hasattr(data, "iloc") and not hasattr(data, "columns"):
+        raise DataError(f"The data of {name} are a {type(data).__name__}, one column. {NEEDS}")
     notes: tuple[str, ...] = ()
     if hasattr(data, "columns") and not hasattr(data, "iloc") and hasattr(data, "to_pandas"):
         data = data.to_pandas()
@@ -60,7 +65,7 @@ def open_in_memory(data: Any, benchmark: str, split: str, class_names: Any = ())
         pairs: Sequence[Any]
         pairs, notes = _read_frame(data, name)
     elif hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, str | bytes):
-        own = _check_class_names(_own_classes(data), f"`classes` of the data of {name}")
+        own = _check_class_names(_own_classes(data, name), f"`classes` of the data of {name}")
         _check_same_order(names, own, name)
         pairs, notes = read_pairs(data, name)
         names = names or own
@@ -70,11 +75,34 @@ def open_in_memory(data: Any, benchmark: str, split: str, class_names: Any = ())
     return replace(dataset, notes=(*notes, *dataset.notes))
 
 
-def _own_classes(data: Any) -> Any:
-    """Return the class names that a data set, or the one that it is a part of, has as `classes`."""
-    owners = (data, getattr(data, "dataset", None))
-    attributes = [names for owner in owners if (names := getattr(owner, "classes", None)) is not None]
-    return next((names for names in attributes if not hasattr(names, "__len__") or len(names)), ())
+def _own_classes(data: Any, name: str) -> Any:
+    """Return the class names that a data set has as `classes`, or the one that it is a part of, or all its parts.
+
+    Raises DataError for parts whose numbers mean other classes.
+    """
+    names = getattr(data, "classes", None)
+    if names is not None and (not hasattr(names, "__len__") or len(names)):
+        return names
+    if (whole := getattr(data, "dataset", None)) is not None:  # of torch's Subset
+        return _own_classes(whole, name)
+    parts = getattr(data, "datasets", None)  # of torch's ConcatDataset
+    if not isinstance(parts, list | tuple) or not parts:
+        return ()
+    found = [_check_class_names(_own_classes(part, name), f"`classes` of part {row}") for row, part in enumerate(parts)]
+    other = next((row for row, names in enumerate(found) if names and found[0] and names != found[0]), None)
+    if other is not None and not all(_has_text(part, name) for part in parts):
+        raise DataError(
+            f"The parts of {name} have other classes: part 0 has {', '.join(found[0][:3])} …, part {other} "
+            f"{', '.join(found[other][:3])} …, so that a number means two classes. Give names as labels, for example "
+            "by target_transform, or evaluate each part alone."
+        )
+    return found[0] if other is None and all(found) else ()
+
+
+def _has_text(data: Any, name: str) -> bool:
+    """Return whether the first label of a part is a text; False without one."""
+    item = _read_item(data, name, 0) if len(data) else None
+    return isinstance(item, tuple | list) and len(item) > 1 and _is_text(item[1])
 
 
 def _check_class_names(names: Any, what: str) -> tuple[str, ...]:
@@ -250,10 +278,10 @@ def build_pairs(pairs: Sequence[Any], benchmark: str, split: str, class_names: S
     files, digests, labels = [], [], []
     for index in range(len(pairs)):
         image, label = _check_pair(_read_item(pairs, name, index), name, index)
-        is_image = isinstance(image, Image.Image)
-        files.append(None if is_image else Path(image).expanduser().absolute())
+        file = None if isinstance(image, Image.Image) else _find_file(image).absolute()
         where = f"The image of item {index} of {name}"
-        digests.append(sha256(_encode_png(image, where) if is_image else read_file(Path(image))).hexdigest())
+        digests.append(sha256(read_file(file) if file else _encode_png(image, where)).hexdigest())
+        files.append(file)
         labels.append(label)
     indices, names = _index_labels(labels, name, class_names)
     root = Path(commonpath([str(file.parent) for file in files if file])) if any(files) else Path()
@@ -285,6 +313,23 @@ def _describe_provenance(numbered: bool, class_names: Sequence[str]) -> str:
     return f"labels: {'numbers from 0' if numbered else 'texts'} of the items; class names: {names}"
 
 
+def _find_file(image: str | PathLike[str]) -> Path:
+    """Return the path of an image, which may be written with quotes and spaces around it, as Windows does, or as a URL.
+
+    >>> _find_file("gone/a.png").as_posix()
+    'gone/a.png'
+    """
+    text = str(image)
+    plain = plain_path(unquote(text.strip().removeprefix("file://")) if text.strip().startswith("file://") else text)
+    paths = []
+    for path in (text, plain):
+        with suppress(OSError, RuntimeError, ValueError):  # a name that is too long, or of no user
+            paths.append(Path(path).expanduser())
+            if paths[-1].is_file():
+                return paths[-1]
+    return paths[0] if paths else Path(text)
+
+
 def read_file(path: Path) -> bytes:
     """Return the bytes of an image file. Raises DataError."""
     check_encoding(str(path))
@@ -300,14 +345,19 @@ def _check_pair(item: Any, name: str, index: int) -> tuple[Any, Any]:
         keys = f" with the keys {', '.join(map(str, item))}" if isinstance(item, dict) else ""
         raise DataError(f"Item {index} of {name} is of the type {type(item).__name__}{keys}. Expected (image, label).")
     image, label = item[0], item[1]
-    if isinstance(image, str) and "://" in image:
+    if isinstance(image, str) and "://" in image and not image.strip().startswith("file://"):
         raise DataError(f"The image of item {index} of {name} is the URL {image}: download it, and give its path.")
+    if not isinstance(image, Image.Image) and is_missing(image):
+        raise DataError(f"Item {index} of {name} has no image ({image!r}): give it one, or leave it out.")
     if not isinstance(image, Image.Image | str | PathLike):
-        if is_missing(image):
-            raise DataError(f"Item {index} of {name} has no image ({image}): give it one, or leave it out.")
+        remedy = "create the data set without its transform, since each model has its own"
+        if isinstance(image, bytes | bytearray | Mapping):
+            remedy = "open it, for example with Image.open(BytesIO(…)) of its bytes"
+        elif type(image).__module__ == "numpy":
+            remedy = f"{remedy}, or make a picture of it, for example with Image.fromarray"
         raise DataError(
             f"The image of item {index} of {name} is a {type(image).__name__}. Expected a PIL image or a path: "
-            "create the data set without its transform, since each model has its own."
+            f"{remedy}."
         )
     return image, label
 
@@ -332,12 +382,13 @@ def _index_labels(labels: Sequence[Any], name: str, class_names: Sequence[str]) 
             f"The labels of {name} are mixed: item {texts[0]} has the text {labels[texts[0]]!r}, item {number} has "
             f"{labels[number]!r}. Give all as names, or all as numbers."
         )
+    numbers = [whole_number(label, f"Item {index} of {name}") for index, label in enumerate(labels)]
     if not class_names:
         raise DataError(
             f"The labels of {name} are numbers without class names. Give the names of all classes, in the order of "
             "their numbers, with class_names=[…], or names as labels."
         )
-    return [whole_number(label, f"Item {index} of {name}") for index, label in enumerate(labels)], tuple(class_names)
+    return numbers, tuple(class_names)
 
 
 @dataclass(frozen=True)
@@ -351,7 +402,7 @@ class ImageSource:
         for row in rows:
             image = self.pairs[row][0]
             where = f"The image of item {row}"
-            yield row, _encode_png(image, where) if isinstance(image, Image.Image) else read_file(Path(image))
+            yield row, _encode_png(image, where) if isinstance(image, Image.Image) else read_file(_find_file(image))
 
     def part(self, rows: Sequence[int]) -> "ImageSource":
         """Return the source of some rows alone."""
@@ -366,12 +417,17 @@ class ImageSource:
 def _encode_png(image: Image.Image, where: str) -> bytes:
     """Return an image as the bytes of a PNG file, without loss; colours that PNG does not have become RGB.
 
-    Raises DataError, which names the image, for one that cannot be read.
+    An orientation that its EXIF has is kept, since files are turned by it. Raises DataError, which names the image, for
+    one that cannot be read.
     """
     file = BytesIO()
     try:
         whole = image if image.mode in PNG_MODES else to_rgb(image)
-        whole.save(file, "PNG", compress_level=1)
+        image.load()  # which turns a TIFF
+        exif = Image.Exif()
+        if (turn := readable_orientation(image)) != 1:
+            exif[ExifTags.Base.Orientation] = turn
+        whole.save(file, "PNG", compress_level=1, exif=exif if turn != 1 else b"")
     except Exception as error:
         raise DataError(
             f"{where} cannot be read ({type(error).__name__}: {error}): give an open picture with pixels, or a path."

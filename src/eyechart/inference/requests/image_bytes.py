@@ -7,6 +7,7 @@ from PIL import Image
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.images import decode_image
+from eyechart.data.readers.in_memory import ImageSource
 from eyechart.errors import ImageError
 from eyechart.inference.requests.text_requests import TextRequest
 from eyechart.models.runtime.device import count_processors
@@ -23,6 +24,11 @@ def load_image(dataset: Dataset, index: int, data: bytes) -> Image.Image:
     expected, digest = dataset.index[dataset.selected[index]].sha256, sha256(data).hexdigest()
     if digest != expected:
         location = dataset.source.location(dataset.selected[index])
+        if isinstance(dataset.source, ImageSource):
+            raise ImageError(
+                f"Image {image_name(dataset, index)} is another one each time that {location} of the data is read: "
+                "create the data set without a random transform. The answer is not stored."
+            )
         raise ImageError(
             f"Image {image_name(dataset, index)} changed after the data set was indexed, or was read incompletely: the "
             f"{len(data):,} bytes that were read from {location} on {node()} have the sha256 {digest[:12]}…, the index "
