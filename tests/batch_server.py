@@ -126,7 +126,7 @@ class Handler(BASE["Handler"]):
             self.tell({"error": {"type": "not_found_error", "message": f"no batch {name}"}}, 404)
 
     def tell_lines(self, lines: Iterator[Mapping[str, Any]]) -> None:
-        self.tell("".join(json.dumps(line) + "\n" for line in lines))
+        self.tell("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
 
     def tell(self, body: Any, status: int = 200) -> None:
         data = (body if isinstance(body, str) else json.dumps(body)).encode()

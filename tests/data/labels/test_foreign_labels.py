@@ -51,6 +51,8 @@ def test_classes_may_have_words_of_layouts(fill: Fill, names: Sequence[str]) -> 
         ("labels.csv", "file,label", "DataFrame"),
         ("metadata.jsonl", "{}", "imagefolder"),
         ("data.yaml", "nc: 2", "YOLO"),
+        ("labels.xlsx", "PK", "save it as csv, and read it into a pandas DataFrame"),
+        ("Questions.CSV", "image,question,answer", "save it as questions.csv or questions.parquet, which are read"),
     ],
 )
 def test_a_file_of_labels_beside_flat_pictures_is_named(fill: Fill, name: str, content: str, remedy: str) -> None:

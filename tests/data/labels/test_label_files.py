@@ -38,6 +38,20 @@ def test_a_plain_csv_takes_any_separator_and_unicode(write: Write) -> None:
 
 
 @pytest.mark.parametrize(
+    "content",
+    [
+        "file,labels\na,1 2\nb,\n,\n ,\n",
+        "File, Labels\na,1 2\nb,\n",
+        "file,labels\ra,1 2\rb,\r",
+        'file,labels\na,"[1, 2]"\nb,[]\n',
+        "file,labels\na,1.0 2.0\nb,\n",
+    ],
+)
+def test_a_csv_as_excel_pandas_and_people_write_it(write: Write, content: str) -> None:
+    assert read_labels(write(content)).labels == {"a": (1, 2), "b": ()}
+
+
+@pytest.mark.parametrize(
     ("content", "message"),
     [
         ([[1]], r"it has 1 entries, expected 50000"),
@@ -52,6 +66,9 @@ def test_a_plain_csv_takes_any_separator_and_unicode(write: Write) -> None:
         (jsonl(("", [1])), r"line 1: Expected `str` of length >= 1"),
         ("id,proposed_labels\na,1\na,2\n", r"line 3: 'a' stands in line 2 already"),
         ("file,labels\na,1\nb,dog\n", r"line 3: the labels 'dog' are not class indices"),
+        ("file,labels\na,1\nb,0_1\n", r"line 3: the labels '0_1' are not class indices"),
+        ("file;labels\na;1\n", r"it has semicolons between its columns, expected commas"),
+        ("File\tLabels\na\t1\n", r"it has tabs between its columns, expected commas"),
         ("file,labels\na,1\nb,2,3\n", r"line 3: .* does not have the columns"),
         ("file,labels\na\n", r"line 2: .* does not have the columns"),
         ('file,labels\na,"1\n', r"after line 1: unexpected end of data"),
@@ -150,6 +167,14 @@ def matches_of_paths(lines: list[str], names: list[tuple[str, str]]) -> list[int
 def test_align_refuses_labels_of_other_images() -> None:
     with pytest.raises(DataError, match=r"file f names none of the 1 images: its first is 'b.jpg'.*'a.jpg'"):
         align_labels(labelled(b_jpg=(1,)), rows(("a", "a.jpg")), "X", "correct")
+
+
+def test_align_says_why_no_line_names_an_image() -> None:
+    images = rows(("cat/1", "1.jpg"), ("dog/1", "1.jpg"))
+    with pytest.raises(DataError, match=r"has '1.jpg', which is the name of several images: write their keys, such as"):
+        align_labels(LabelFile({"1.jpg": (0,)}, "", "f", ""), images, "X", "correct")
+    with pytest.raises(DataError, match="has no labels of an image: give a line at least"):
+        align_labels(LabelFile({}, "", "f", ""), images, "X", "correct")
 
 
 def test_the_sha256_of_a_label_set_follows_its_content() -> None:

@@ -55,7 +55,7 @@ def make(request: pytest.FixtureRequest, server: Any, notes: Path, monkeypatch: 
 
 def test_all_requests_go_in_one_batch_and_come_back_in_their_places(make: Make, server: Any, notes: Path) -> None:
     model = make("price_in=2", "price_out=8")
-    texts = [f"number {index}" for index in range(30)]
+    texts = [f"number {index}\u2028\x85of 30" for index in range(30)]  # signs that end a line elsewhere
     answers = generate_all(model, ask(*texts), 20)
     assert [answer.text for answer in answers] == texts
     assert {(answer.finished, answer.error, answer.usage) for answer in answers} == {(True, "", Usage(90, 0, 10))}

@@ -80,6 +80,8 @@ def test_a_crowd_is_present_and_not_countable(folder: Folder, counts: Any) -> No
         ({"box": (1, 2, 0, 4)}, "its box or area is empty"),
         ({"box": (1, 2, 3, -4)}, "its box or area is empty"),
         ({"area": 0}, "its box or area is empty"),
+        ({"box": (float("nan"), 2, 3, 4)}, "its box or area is empty"),
+        ({"box": (1, 2, float("inf"), 4)}, "its box or area is empty"),
         ({"box": (40, 2, 3, 4)}, "its box lies outside its image"),
         ({"box": (1, 30.5, 3, 4)}, "its box lies outside its image"),
         ({"box": (-9, 2, 9, 4)}, "its box lies outside its image"),
@@ -213,6 +215,12 @@ def test_paths_of_other_systems(folder: Folder, write: str, on_disk: str) -> Non
     assert folder.open().keys == (f"val2017/a/{name.removesuffix('.jpg')}",)
 
 
+@pytest.mark.parametrize("path", ["C:\\cats\\{}", "/data/upload/1/{}", "http://host/val2017/{}"])
+def test_paths_of_other_machines(folder: Folder, path: str) -> None:
+    folder.images = [image(number) | {"file_name": path.format(f"{number:012}.jpg")} for number in (1, 2, 3)]
+    assert folder.add().open().keys == tuple(f"val2017/{number:012}" for number in (1, 2, 3))
+
+
 def test_a_path_of_windows_that_is_not_there_is_named_as_it_is_here(folder: Folder) -> None:
     folder.images = [image(1) | {"file_name": "a\\gone.jpg"}]
     with pytest.raises(DataError, match=r"val2017/a/gone\.jpg"):
@@ -228,7 +236,7 @@ def test_one_category_with_underscores(folder: Folder) -> None:
     assert "have underscores" in found.notes[0]
 
 
-@pytest.mark.parametrize("name", ["ignored regions", "void", "DontCare", "unlabelled", "__ignore__"])
+@pytest.mark.parametrize("name", ["ignored regions", "void", "DontCare", "empty", "__ignore__"])
 def test_a_name_for_no_category_is_never_known_to_be_absent(folder: Folder, name: str) -> None:
     folder.categories = [category(0, name), category(PERSON, "cod")]
     assert folder.add().open().details.known[0].tolist() == [False, True]

@@ -40,6 +40,13 @@ def test_answers_of_several_kinds_are_refused_unless_their_kind_is_given() -> No
     assert resolve_kinds([question("3", kind=NUMBER), question("red", kind=TEXT)], AUTO) == (NUMBER, TEXT)
 
 
+def test_decimal_commas_are_refused_unless_their_kind_is_given() -> None:
+    asked = [question("1,5"), question("-2,25")]
+    with pytest.raises(DataError, match=r"the answer is '1,5', and all others have a comma, too\. Write a point"):
+        resolve_kinds(asked, AUTO)
+    assert resolve_kinds(asked, EXACT) == (EXACT, EXACT)
+
+
 def test_questions_with_options_are_choices_of_one_or_of_several() -> None:
     one, two = question(right=(1,)), question(right=(0, 1))
     assert resolve_kinds([one, one], NUMBER) == (CHOICE, CHOICE)

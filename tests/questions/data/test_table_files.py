@@ -1,5 +1,6 @@
 """A table of questions in each form of file has the same columns, and a damaged file is refused."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -50,3 +51,13 @@ def test_two_tables_are_refused(shop: Shop) -> None:
     shop([ROW], "tsv")
     with pytest.raises(DataError, match=r"has questions\.csv and questions\.tsv\. Expected one table"):
         opened(folder)
+
+
+def test_a_separator_of_lines_within_a_text(shop: Shop) -> None:
+    folder = shop([ROW])
+    (folder / "questions.csv").unlink()
+    text = "\n".join(
+        json.dumps(ROW | {"id": str(row), "question": "a\u2028\x85b"}, ensure_ascii=False) for row in (1, 2)
+    )
+    (folder / "questions.jsonl").write_text(text, encoding="utf-8")
+    assert [question.text for question in questions(folder)] == ["a\u2028\x85b"] * 2

@@ -73,6 +73,13 @@ def test_names_alone_are_enough(make: Make, tmp_path: Path) -> None:
     assert [line["genus"] for line in table(tmp_path)] == ["Corvus", "Corvus"]
 
 
+def test_a_rank_as_gbif_writes_it(make: Make) -> None:
+    ranks = ((row(1), "SPECIES"), (row(2, **FISH), "SPECIES_AGGREGATE"))
+    few = [{"id": one["id"], "scientific_name": one["scientific_name"], "taxonRank": rank} for one, rank in ranks]
+    found = make(*few)
+    assert (found.dataset.names, found.excluded) == (("Corvus brachyrhynchos",), {NO_REASON: 1})
+
+
 @pytest.mark.parametrize(
     ("changed", "why"),
     [
@@ -81,6 +88,7 @@ def test_names_alone_are_enough(make: Make, tmp_path: Path) -> None:
         (GENUS, NO_REASON),
         ({"taxon_species_name": "", "taxon_genus_name": "", "scientific_name": "Passeriformes"}, NO_TAXON),
         ({"scientific_name": "Corvus corone × cornix", "taxon_species_name": ""}, HYBRID),
+        ({"scientific_name": "Corvus corone X cornix"}, HYBRID),
         ({"taxon_hybrid_name": "Corvus corone × cornix", "taxon_species_name": ""}, HYBRID),
     ],
 )

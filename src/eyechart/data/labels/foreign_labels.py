@@ -19,8 +19,10 @@ ANNOTATIONS = frozenset(
 DATA = "data"  # the folder of pictures in FiftyOne's layouts, beside labels.json or labels/
 SPLIT_NAMES = frozenset({"train", "training", "val", "valid", "validation", "dev", "test", "testing", "eval"})
 LABEL_SUFFIXES = (
-    ".json", ".jsonl", ".csv", ".tsv", ".txt", ".xml", ".yaml", ".yml", ".mat", ".pkl", ".names", ".parquet"
+    ".json", ".jsonl", ".csv", ".tsv", ".txt", ".xml", ".yaml", ".yml", ".mat", ".pkl", ".names", ".parquet",
+    ".xlsx", ".xls", ".ods", ".npy", ".npz", ".h5", ".hdf5", ".feather", ".arrow", ".lst", ".tfrecord",
 )  # fmt: skip
+WORKBOOKS = (".xlsx", ".xls", ".ods")
 HEAD = 2**16  # bytes of a file that are looked at
 MAX_FILES = 3
 FRAME = "read it into a pandas DataFrame with the columns path and label, and give that to eyechart.evaluate"
@@ -62,6 +64,10 @@ def describe_label_files(locations: Sequence[Path]) -> str:
 def _describe_label_file(path: Path) -> str:
     """Return what can be done with a file of labels that is not read where it lies."""
     head, name = _head(path), path.name.casefold()
+    if name.startswith(("questions.", "birds.")):
+        return f"save it as {path.stem.casefold()}.csv or {path.stem.casefold()}.parquet, which are read"
+    if path.suffix.lower() in WORKBOOKS:
+        return f"save it as csv, and {FRAME}"
     if path.suffix.lower() == ".json":
         return _describe_json(name, head)
     if name.startswith("metadata.") and path.suffix.lower() in (".csv", ".jsonl", ".parquet"):

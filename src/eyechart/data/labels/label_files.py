@@ -122,7 +122,7 @@ def read_labels(path: str | Path, format: str | None = None, *, classes: int = C
     try:
         data = Path(path).read_bytes()
         check_text(utf8_bytes(data), "it")
-        text = utf8_bytes(data).decode().replace("\r\n", "\n")
+        text = utf8_bytes(data).decode().replace("\r\n", "\n").replace("\r", "\n")
         name = format or detect_format(text)
         labels = _parse(name, text)
         _check_range(name, text, labels, classes)
@@ -152,9 +152,16 @@ def align_labels(
     rows = images.index if selected is None else images.index.take(selected)
     labels = [None if (line := matches[index]) is None else values[line] for index in indices]
     if len(rows) and not any(valid is not None for valid in labels):
+        if not label_file.labels:
+            raise DataError(f"The label file {label_file.source} has no labels of an image: give a line at least.")
+        if shared := {*label_file.labels} & {*rows.values("file")}:
+            raise DataError(
+                f"The label file {label_file.source} has '{min(shared)}', which is the name of several images: write "
+                f"their keys, such as '{rows[0].key}'."
+            )
         raise DataError(
             f"The label file {label_file.source} names none of the {len(rows)} images: its first is "
-            f"'{next(iter(label_file.labels), 'missing')}', the data set's '{rows[0].file}' with the key "
+            f"'{next(iter(label_file.labels))}', the data set's '{rows[0].file}' with the key "
             f"'{rows[0].key}'."
         )
     _check_first_number(label_file, rows, labels)

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import msgspec
 
 from eyechart.data.imagenet.classes import VAL_COUNT, synset_classes
+from eyechart.data.tables import OTHER_SEPARATORS
 from eyechart.errors import DataError
 
 MAX_LINE = 1_000_000
@@ -126,7 +127,14 @@ def detect_format(text: str) -> str:
         formats = [name for sign, name in FORMAT_MARKERS.items() if f'"{sign}"' in text]
     else:
         _check_lines(text)
-        header = {*text.split("\n", 1)[0].replace('"', "").strip().split(",")}
+        first = text.split("\n", 1)[0].replace('"', "")
+        header = {*_column_names(first.split(","))}
+        if sign := next(
+            (sign for sign in OTHER_SEPARATORS if {"file", "labels"} <= {*_column_names(first.split(sign))}), ""
+        ):
+            raise DataError(
+                f"it has {OTHER_SEPARATORS[sign]} between its columns, expected commas: save it with commas."
+            )
         formats = ["kisel"] * ({"id", "proposed_labels"} <= header) or ["csv"] * ({"file", "labels"} <= header)
     if not formats:
         known = ", ".join(FORMATS)
@@ -148,13 +156,15 @@ def _check_lines(text: str) -> None:
 def _table(text: str, name: str, labels: str) -> Iterator[_Entry]:
     _check_lines(text)
     reader = csv.reader(StringIO(text, newline=""), strict=True)
-    header = next(reader, [])
+    header = _column_names(next(reader, []))
     if missing := {name, labels} - {*header}:
         raise DataError(f"it has no column {', '.join(sorted(missing))}; expected {name} and {labels}.")
     columns = {column: index for index, column in enumerate(header)}
     name_column, label_column, width, end = columns[name], columns[labels], len(header), reader.line_num
     try:
-        for row in filter(None, reader):
+        for row in reader:
+            if not any(map(str.strip, row)):  # Excel writes rows of commas at the end
+                continue
             if len(row) != width or not row[name_column]:
                 raise DataError(f"line {reader.line_num}: {row} does not have the columns of the header.")
             end, cell = reader.line_num, row[label_column]
@@ -167,9 +177,17 @@ def _table(text: str, name: str, labels: str) -> Iterator[_Entry]:
         raise DataError(f"after line {end}: {error}.") from error
 
 
+def _column_names(cells: Sequence[str]) -> list[str]:
+    return [cell.strip().casefold() for cell in cells]
+
+
 @lru_cache(maxsize=2**14)  # a file has few different cells, and many rows
 def _class_indices(labels: str) -> Labels:
-    return tuple(map(int, labels.replace(",", " ").replace(";", " ").split()))
+    """Return the labels of a cell, which may be a list of Python, and whole floats, as pandas writes them."""
+    if "_" in labels:  # which Python's int would take for a part of a number
+        raise ValueError
+    plain = labels.strip().removeprefix("[").removesuffix("]").replace(",", " ").replace(";", " ")
+    return tuple(int(label.removesuffix(".0")) for label in plain.split())
 
 
 def _indices(where: str, wnids: Sequence[str]) -> Labels:

@@ -135,7 +135,7 @@ class _MessagesApi(BatchApi):
         if facts.processing_status != "ended":
             return None
         content = await self._client.get(f"{path}/results", cast_to=str)
-        return [_result(decode(line.encode(), BatchLine)) for line in content.splitlines() if line]
+        return [_result(decode(line.encode(), BatchLine)) for line in content.split("\n") if line.strip()]
 
     async def close(self) -> None:
         """Close the connections."""

@@ -73,7 +73,7 @@ class OpenAiClient(BatchApi):
         results = []
         for file in filter(None, (facts.output_file_id, facts.error_file_id)):
             content = await self._client.get(f"/files/{quote(file)}/content", cast_to=str)
-            results += [_result(decode(line.encode(), BatchLine)) for line in content.splitlines() if line]
+            results += [_result(decode(line.encode(), BatchLine)) for line in content.split("\n") if line.strip()]
         return results
 
     async def close(self) -> None:

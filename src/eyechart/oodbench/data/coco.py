@@ -1,5 +1,6 @@
 """COCO's instances: `annotations/instances_val2017.json` beside the pictures in `val2017/`."""
 
+import re
 from pathlib import Path
 
 from eyechart.data.dataset.dataset import Dataset
@@ -17,6 +18,7 @@ from eyechart.oodbench.data.instances import (
 )
 
 NAMES = "bd17f1ee35d5f3c862a4894605855abbb9dda4b0621fdb0ac4c2c8c7bb7e730a"  # of the 80 categories
+ELSEWHERE = re.compile(r"/|[A-Za-z]:/|[a-z][a-z0-9+]*:/")  # begins the path of another machine, or a URL
 PUBLISHED = {"val": PublishedFile(5_000, 36_781, NAMES), "train": PublishedFile(118_287, 860_001, NAMES)}
 
 
@@ -37,9 +39,10 @@ def open_coco(folder: Path, benchmark: str, split: str, *, part: str = "val", ca
         return f"{part}2017/{image.file_name}" if image.file_name else ""
 
     def location(image: Image) -> str:
-        """Return where the picture lies, which may be written with the folder."""
+        """Return where the picture lies, which may be written with the folder, or as it lay on another machine."""
         name = plain_path(image.file_name)
-        locations = (picture(image), f"{part}2017/{name}", *([name] if name.startswith(f"{part}2017/") else []))
+        elsewhere = [f"{part}2017/{name.rpartition('/')[2]}"] if ELSEWHERE.match(name) else []
+        locations = (picture(image), f"{part}2017/{name}", *([name] if name.startswith(f"{part}2017/") else elsewhere))
         there = (location for location in locations if (folder / find_picture(folder, location)).is_file())
         return next(there, picture(image))
 

@@ -189,7 +189,7 @@ _NO_CATEGORIES = (
     "ignore",
     "__ignore__",
     *("ignored", "ignored region", "ignored regions", "dontcare", "don't care", "void", "unlabelled", "unknown"),
-    *("undefined", "null", "nothing", "no object", "root"),
+    *("undefined", "null", "nothing", "no object", "root", "empty", "blank", "negative"),
 )
 LISTS = ("images", "annotations", "categories")
 _FLAGS = ("0", "1", "false", "true", "no", "yes")
@@ -325,7 +325,7 @@ def _faults(instances: Instances, where: Ints) -> Ints:
     sides = [(image.width or np.inf, image.height or np.inf) for image in instances.images]
     wide, high = np.array(sides, np.float64)[where[:, 0]].T
     flat = np.array([thing.area == 0 for thing in instances.annotations], np.bool_)
-    empty = (width <= 0) | (height <= 0) | flat
+    empty = (width <= 0) | (height <= 0) | flat | ~np.isfinite(left + top + width + height)
     outside = (left >= wide) | (top >= high) | (left + width <= 0) | (top + height <= 0)
     conditions = [where[:, 0] < 0, where[:, 1] < 0, empty, outside]
     return np.select(conditions, range(len(conditions)), default=-1).astype(np.int64)

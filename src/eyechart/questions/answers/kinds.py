@@ -27,6 +27,7 @@ _KIND_WORDS: Mapping[str, str] = {
     "free form": EXACT,
 }  # other words for kinds, with spaces between their parts
 _NUMBER = re.compile(r"[+-]?(?:(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?")
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 _LETTER = re.compile(r"[A-Z]")
 ANNOTATORS = 10  # answers of people to each question of VQA
 AUTO = "auto"
@@ -89,6 +90,11 @@ def _find_kind(questions: Sequence[Question]) -> str:
                 f"'{fit.answers[0]}', so that the answers are of several kinds. Add a column kind with one of "
                 f"{', '.join(KINDS)} for each row, or give --eye-set=questions.kind=exact."
             )
+    if all(_DECIMAL_COMMA.fullmatch(question.answers[0].strip()) for question in questions):
+        raise DataError(
+            f"{questions[0].where}: the answer is '{questions[0].answers[0]}', and all others have a comma, too. Write "
+            "a point in decimal numbers, or give --eye-set=questions.kind=exact."
+        )
     return EXACT
 
 

@@ -91,7 +91,7 @@ def _read_json_lines(path: Path) -> RawTable:
     text = decode_text(path.read_bytes(), path)
     rows: list[Mapping[str, Any]] = []
     numbers = list[int]()
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1):
         if line.strip():
             rows.append(_json_object(line, f"{path}, line {number}"))
             numbers.append(number)

@@ -34,7 +34,7 @@ NOT_RESEARCH_GRADE, NO_REASON = (
 NOT_IN_TAXONOMY, GENUS_WITHOUT_SPECIES = "not in the taxonomy", "of a genus without a species in the list"
 NO_IMAGE = "no picture of it in the folder"
 _RESEARCH = "research"
-RANKS = ("taxon_rank", "rank", "taxon.rank")
+RANKS = ("taxon_rank", "rank", "taxon.rank", "taxonrank", "taxon rank")
 _SPECIES_RANKS = ("species", "subspecies", "variety", "form", "infraspecies")
 _ABOVE_SPECIES = frozenset(
     {"complex", "aggregate", "agg", "section", "sect", "subgenus", "series", "sp", "spp", "group"}
@@ -144,8 +144,8 @@ class Export:
 
     def is_hybrid(self, row: int) -> bool:
         """Return whether the observation is a hybrid."""
-        name = self.cell(row, "scientific_name")
-        return bool(self.taxon_name(row, "hybrid")) or "×" in name or " x " in name
+        name = self.cell(row, "scientific_name").casefold()
+        return bool(self.taxon_name(row, "hybrid")) or "×" in name or not {"x", "(hybrid)"}.isdisjoint(name.split())
 
     def is_research_grade(self, row: int) -> bool:
         """Return whether the observation is of research grade, also true without a column `quality_grade`."""
