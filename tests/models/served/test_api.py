@@ -1,5 +1,7 @@
 """What all wire formats read alike: the parts of a request, JSON of any form, and errors within a good response."""
 
+from typing import Any
+
 import msgspec
 import pytest
 from PIL import Image
@@ -47,6 +49,29 @@ def test_a_field_that_is_not_there_is_told_with_those_that_are() -> None:
     with pytest.raises(faults.RejectedError, match='expected a list as "choices"'):
         api.require_list({"choices": "none"}, "choices")
     assert api.require_list({"choices": None}, "choices") == []
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ({"object": "error", "message": "no such image", "code": 400}, "HTTP 400: no such image"),
+        ({"code": "InvalidParameter", "message": "bad image"}, "answered with an error: bad image"),
+        ({"choices": None, "base_resp": {"status_code": 1008, "status_msg": "no balance"}}, "error: no balance"),
+        ({"detail": "Not Found"}, "answered with an error: Not Found"),
+        ({"model": "m", "message": {"content": "B"}}, 'no "choices"'),
+    ],
+)
+def test_an_error_in_place_of_the_answer_is_told(told: dict[str, Any], said: str) -> None:
+    with pytest.raises(faults.RejectedError, match=said):
+        api.require_list(told, "choices")
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [(b'\xef\xbb\xbf{"a": "B"}', "B"), (b'{"b": NaN, "a": "B"}', "B"), (b'{"a": "B\\ud83d"}', "B\ufffd")],
+)
+def test_json_that_is_no_strict_json_is_read(body: bytes, text: str) -> None:
+    assert api.decode_object(body)["a"] == text
 
 
 @pytest.mark.parametrize(

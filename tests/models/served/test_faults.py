@@ -146,7 +146,24 @@ def wait(**headers: str) -> float | None:
 
 def test_a_wait_is_read_in_seconds_milliseconds_and_as_a_date() -> None:
     assert (wait(retry_after="2"), wait(retry_after_ms="150", retry_after="2")) == (2.0, 0.15)
+    assert wait(retry_after="30s") == 30
     assert 90 < (wait(retry_after=format_datetime(datetime.now(UTC) + timedelta(seconds=100))) or 0) <= 100
+
+
+@pytest.mark.parametrize(
+    ("said", "seconds"),
+    [
+        ("Please try again in 1.5s.", 1.5),
+        ("Please retry after 60 seconds.", 60),
+        ("try again in 250ms", 0.25),
+        ("Try again in 2 minutes", 120),
+        ("try again in a while", None),
+    ],
+)
+def test_a_wait_is_read_in_a_sentence(said: str, seconds: float | None) -> None:
+    fault = faults.error_from_status(429, {}, json.dumps({"error": {"message": said}}))
+    assert isinstance(fault, faults.OverloadedError)
+    assert fault.wait == seconds
 
 
 @pytest.mark.parametrize("date", ["Wed, 21 Oct 2015 07:28:00 GMT", "Wed, 21 Oct 2015 07:28:00"])

@@ -1,11 +1,14 @@
 """OpenAI: what is asked, in which form, and what is read from a choice."""
 
+import json
 from typing import Any
 
 import pytest
 
 from eyechart.models.generation import generate_all
-from eyechart.models.types import Usage
+from eyechart.models.served import faults
+from eyechart.models.served.openai_chat import parse_completion
+from eyechart.models.types import Answer, Usage
 from tests.models.served.asked import NAME, Asking, ask
 
 
@@ -79,6 +82,31 @@ def test_an_answer_that_was_cut_is_not_finished(asking: Asking, faulty_server: A
     assert (answer.text, answer.finished, answer.error) == ("a gold", False, "")
 
 
+@pytest.mark.parametrize(
+    ("reason", "finished"),
+    [
+        ("length_limit", False),
+        ("model_context_window_exceeded", False),
+        ({"type": "length"}, False),
+        ("eos_token", True),
+    ],
+)
+def test_the_end_of_an_answer_is_read_in_the_words_of_servers(reason: object, finished: bool) -> None:
+    told = {"choices": [{"message": {"content": "B"}, "finish_reason": reason}]}
+    assert parse_completion(json.dumps(told).encode()).answer == Answer("B", (), finished)
+
+
+def test_a_stream_that_was_not_asked_for_is_read_if_it_is_whole() -> None:
+    chunks = [{"role": "assistant"}, {"reasoning_content": "Fins."}, {"content": "gold"}, {"content": "fish"}]
+    told: list[dict[str, Any]] = [{"model": NAME, "choices": [{"delta": delta}]} for delta in chunks]
+    told += [{"choices": [{"delta": {}, "finish_reason": "length"}]}, {"choices": [], "usage": {"prompt_tokens": 9}}]
+    body = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in told).encode()
+    read = parse_completion(b": processing\n\n" + body)
+    assert (read.answer, read.model) == (Answer("goldfish", (), False, usage=Usage(9), thinking="Fins."), NAME)
+    with pytest.raises(faults.TransientError, match="ended before its end"):
+        parse_completion(body[: body.index(b"length")].rpartition(b"data:")[0])
+
+
 CHOICES: dict[str, tuple[dict[str, Any], str]] = {
     "old": ({"text": "B"}, ""),
     "empty": ({"message": None}, "no answer: the server's choice has no message"),
@@ -92,6 +120,14 @@ CHOICES: dict[str, tuple[dict[str, Any], str]] = {
     "router": (
         {"message": {"content": "B"}, "finish_reason": "error", "error": {"code": 502, "message": "upstream"}},
         "the server broke off its answer: upstream",
+    ),
+    "aborted": ({"message": {"content": "B"}, "finish_reason": "abort"}, "the server broke off its answer"),
+    "hyphen": (
+        {"message": {"content": "B"}, "finish_reason": "content-filter"}, "content filter: the answer was withheld",
+    ),
+    "function": (
+        {"message": {"content": None, "function_call": {"name": "f"}}},
+        "no answer: the server's message is the call of a tool",
     ),
     "types": (
         {"message": {"content": "B", "refusal": [], "tool_calls": [], "reasoning": None}, "finish_reason": None}, "",

@@ -28,6 +28,15 @@ SAID = {
     "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj": (
         "Name a model that reads images"
     ),
+    "this model is missing data required for image input": "Name a model that reads images",
+    "messages[0]: unknown variant `image_url`, expected `text`": "Name a model that reads images",
+    "messages[0].content must be a string": "Name a model that reads images",
+    "No endpoints found that support image input": "Name a model that reads images",
+    "[height:8 or width:8 must be larger than 10]": "Leave such small images out",
+    "the request exceeds the available context size": "longer context",
+    "'response_format.type' must be 'json_schema' or 'text'": "structured_output=parsed",
+    "Unexpected endpoint or method. (POST /chat/completions). Returning 200 anyway": "Give base_url whole",
+    "the response cannot be read (JSON is malformed): '<!DOCTYPE html>'": "Give base_url whole",
     "toy is not a multimodal model": "Name a model that reads images",
     "This model's maximum context length is 4096 tokens. However, you requested 9000 tokens": "longer context",
     "Unsupported value: 'reasoning_effort' does not support 'minimal' with this model.": "effort=",

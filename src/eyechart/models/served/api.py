@@ -1,5 +1,7 @@
 """The interface of a wire format: how a request is written, sent and read, by the official client of a provider."""
 
+import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,9 +12,12 @@ from PIL import Image
 
 from eyechart.models.served import faults
 from eyechart.models.served.options import ServedOptions
+from eyechart.models.served.remedies import add_remedy
 from eyechart.models.types import Answer, Request
 
 CONNECT_TIMEOUT = 4.0  # seconds in which a server must accept a connection
+TOLD = ("base_resp", "detail", "errors", "error_msg", "message", "msg")  # fields that tell an error, by server
+HALF_PAIR = re.compile(r"\\ud[89ab][0-9a-f]{2}(?!\\ud[c-f])|(?<!\\ud[89ab][0-9a-f]{2})\\ud[c-f][0-9a-f]{2}")
 S = TypeVar("S", bound=msgspec.Struct)
 
 
@@ -75,7 +80,9 @@ def decode_object(body: bytes) -> dict[str, Any]:
     try:
         content = msgspec.json.decode(body)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise faults.TransientError(f"the response cannot be read ({error}): {_start(body)}") from None
+        content = _decode_leniently(body)
+        if content is None:
+            raise faults.TransientError(f"the response cannot be read ({error}): {_start(body)}") from None
     if isinstance(content, list) and len(content) == 1:
         (content,) = content
     if not isinstance(content, dict):
@@ -85,9 +92,20 @@ def decode_object(body: bytes) -> dict[str, Any]:
     return content
 
 
+def _decode_leniently(body: bytes) -> Any:
+    """Return JSON that has a byte order mark, NaN, or half of a pair of surrogates where a text was cut, else None."""
+    try:
+        text = json.dumps(json.loads(body.decode("utf-8-sig", "replace"), parse_constant=lambda _: None))
+        return json.loads(HALF_PAIR.sub(r"\\ufffd", text))
+    except (ValueError, RecursionError):
+        return None
+
+
 def require_field(response: Mapping[str, Any], name: str) -> None:
     """Raise RejectedError for a response without a field, as another service than the expected one gives."""
     if name not in response:
+        if (told := _told(response)) is not None:
+            raise told
         fields = ", ".join(map(str, response)) or "none"
         raise faults.RejectedError(
             f'the response has no "{name}" (its fields: {faults.shorten(fields)}). Check base_url', known=False
@@ -98,9 +116,24 @@ def require_list(response: Mapping[str, Any], name: str) -> list[Any]:
     """Return a field that is a list, empty for null; raise RejectedError for a response without it."""
     require_field(response, name)
     value = response[name]
+    if not value and (told := _told(response)) is not None:
+        raise told
     if value is not None and not isinstance(value, list):
         raise faults.RejectedError(f'the response has an unknown form (expected a list as "{name}")', known=False)
     return value or []
+
+
+def _told(response: Mapping[str, Any]) -> Exception | None:
+    """Return the error that a response of another form tells, as vLLM, DashScope and MiniMax do, None for none."""
+    told = next((response[name] for name in TOLD if response.get(name)), None)
+    if not isinstance(told, dict | list | str) or (isinstance(told, dict) and "content" in told):  # Ollama's message
+        return None
+    error = {**response, "message": told} if isinstance(told, str) else told
+    code = error.get("code", error.get("status_code")) if isinstance(error, dict) else None
+    if isinstance(code, int) and 400 <= code < 600:
+        return faults.error_from_status(code, {}, msgspec.json.encode({"error": error}).decode())
+    _, message = faults.parse_error_object(error)
+    return faults.RejectedError(add_remedy(f"the server answered with an error: {message}"), known=False)
 
 
 def _start(body: bytes) -> str:

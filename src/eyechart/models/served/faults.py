@@ -23,7 +23,8 @@ MAX_WAIT = 600.0  # seconds that a server may ask to wait
 MAX_BACKOFF = 60.0  # seconds between two attempts, unless the server asks for more; times `backoff`
 MAX_MESSAGE_LENGTH = 300  # letters of what a server said
 TOO_LONG = re.compile(
-    r"context.?length|context.?window|maximum model length|prompt (is|was) too long|input is too long"
+    r"context.?(?:length|window|size)|tokens.{0,60}must be <=|maximum model length|prompt (is|was) too long"
+    r"|input is too long"
     r"|too many (input |prompt )?tokens|exceeds? the (model'?s? )?(maximum|limit|max).{0,40}tokens|string_above_max",
     re.IGNORECASE | re.DOTALL,
 )
@@ -35,6 +36,10 @@ OUT_OF_CREDIT = re.compile(
     r"insufficient.?(quota|credit|balance|funds)|exceeded your current quota|credit balance is too low", re.IGNORECASE
 )
 RETRY_DELAY = re.compile(r'"retryDelay":\s*"(\d+(?:\.\d+)?)s"')
+RETRY_IN = re.compile(
+    r"(?:try again|retry) (?:in|after) (\d+(?:\.\d+)?) ?(ms|s|m)(?:in(?:ute)?s?|ec(?:ond)?s?)?\b", re.IGNORECASE
+)
+SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 WRONG_KEY = re.compile(r"api.?key.{0,10}(invalid|not valid|expired|not found)", re.IGNORECASE)
 
 
@@ -149,20 +154,22 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
     text = headers.get("retry-after-ms")
     scale, text = (0.001, text) if text else (1.0, headers.get("retry-after", ""))
     try:
-        seconds = float(text) * scale
+        seconds = float(text.strip().removesuffix("s")) * scale
     except ValueError:
         seconds = _until(text)
     return seconds if 0 <= seconds < float("inf") else None
 
 
 def _retry_delay(body: str) -> float | None:
-    """Return how many seconds the details of Google's errors ask to wait.
+    """Return how many seconds an error asks to wait: the details of Google's, or a sentence of OpenAI's and Azure's.
 
     >>> _retry_delay('{"error": {"details": [{"@type": "…RetryInfo", "retryDelay": "34.5s"}]}}')
     34.5
     """
-    match = RETRY_DELAY.search(body)
-    return float(match[1]) if match else None
+    if match := RETRY_DELAY.search(body):
+        return float(match[1])
+    match = RETRY_IN.search(body)
+    return float(match[1]) * SECONDS[match[2].lower()] if match else None
 
 
 def _until(date: str) -> float:
@@ -185,13 +192,16 @@ def _error(body: str) -> tuple[str, str]:
 
 def parse_error_object(error: Any) -> tuple[str, str]:
     """Return code and message of an error in JSON."""
+    error = error[0] if isinstance(error, list) and len(error) == 1 else error  # as Google sends some
     inner = error.get("error", error) if isinstance(error, dict) else error
     if not isinstance(inner, dict):
         return "", shorten(str(inner))
     codes = [str(inner[name]) for name in ("code", "type") if inner.get(name)]
     deeper = inner.get("innererror")
     codes += [str(deeper.get("code"))] if isinstance(deeper, dict) else []
-    return " ".join(codes), shorten(str(inner.get("message") or inner.get("detail") or inner))
+    return " ".join(codes), shorten(
+        str(inner.get("message") or inner.get("detail") or inner.get("status_msg") or inner)
+    )
 
 
 def shorten(text: str) -> str:

@@ -1,5 +1,6 @@
 """Chat Completions, the API of OpenAI that vLLM's and many other servers have too."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
@@ -17,7 +18,7 @@ from eyechart.models.served.api import (
     iterate_parts,
     require_list,
 )
-from eyechart.models.served.content import flatten, get_object, get_text, get_usage, read_content
+from eyechart.models.served.content import flatten, get_list, get_object, get_text, get_usage, read_content
 from eyechart.models.served.half_price import BatchApi
 from eyechart.models.served.image_parts import data_url
 from eyechart.models.served.options import ServedOptions
@@ -168,14 +169,17 @@ def _listed(part: Any) -> Iterator[str]:
 
 
 FILTERS = ("content_filter", "safety", "sensitive", "prohibited_content", "recitation", "blocklist")
-BROKEN_OFF = frozenset({"error", "network_error", "insufficient_system_resource"})
-AT_LIMIT = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
+BROKEN_OFF = frozenset(
+    {"error", "network_error", "insufficient_system_resource", "abort", "aborted", "cancelled", "canceled", "timeout"}
+    | {"load", "unload"}
+)
+AT_LIMIT = re.compile(r"length|max_.*tokens|token_limit|context_window")
 THOUGHTS = ("reasoning", "reasoning_content", "thinking", "reasoning_details")  # fields, by server
 
 
 def parse_completion(body: bytes) -> Completion:
     """Return the completion in the body of a response."""
-    response = decode_object(body)
+    response = _joined(body) if body.startswith((b"data:", b"event:", b": ")) else decode_object(body)
     if response.get("error") and not response.get("choices"):  # some services report errors under HTTP 200
         raise error_in_body(response["error"])
     choices = require_list(response, "choices")
@@ -183,10 +187,30 @@ def parse_completion(body: bytes) -> Completion:
     return Completion(replace(answer, usage=get_usage(response, "prompt", "completion")), get_text(response, "model"))
 
 
+def _joined(body: bytes) -> dict[str, Any]:
+    """Return the response that the events of a stream make, which some servers send though none was asked for."""
+    lines = (line.removeprefix(b"data:").strip() for line in body.splitlines() if line.startswith(b"data:"))
+    chunks = [decode_object(line) for line in lines if line and line != b"[DONE]"]
+    joined: dict[str, Any] = {}
+    choice: dict[str, Any] = {}
+    texts: dict[str, str] = {}
+    for chunk in chunks:
+        joined |= {name: value for name, value in chunk.items() if value}
+        for part in get_list(chunk, "choices")[:1]:
+            choice |= {name: value for name, value in part.items() if value} if isinstance(part, Mapping) else {}
+            for name, value in get_object(part, "delta").items():
+                texts[name] = texts.get(name, "") + flatten(value)
+    if not choice.get("finish_reason") and b"[DONE]" not in body:
+        raise faults.TransientError("the stream of the response ended before its end")
+    return joined | ({"choices": [{**choice, "message": texts}]} if choice else {})
+
+
 def _answer(choice: Any) -> Answer:
     """Return the answer of a choice, or the error that it contains."""
     choice = choice if isinstance(choice, Mapping) else {}
-    reason = get_text(choice, "finish_reason").lower()
+    given = get_object(choice, "finish_reason") or choice  # SGLang's own has an object with a type
+    reason = (get_text(given, "type") if given is not choice else get_text(choice, "finish_reason")).lower()
+    reason = reason.replace("-", "_")
     if reason.startswith(FILTERS):
         return faults.no_answer("content filter: the answer was withheld")
     if reason in BROKEN_OFF:  # as services say that pass requests on to others
@@ -202,11 +226,11 @@ def _answer(choice: Any) -> Answer:
     thinking = content.thinking or next(filter(None, (flatten(message.get(name)) for name in THOUGHTS)), "")
     if not content.text and (withheld := _filtered(choice)):
         return faults.no_answer(f"content filter: the answer was withheld ({withheld})")
-    if not content.text and message.get("tool_calls"):
+    if not content.text and (message.get("tool_calls") or message.get("function_call")):
         return faults.no_answer("no answer: the server's message is the call of a tool")
     if content.missing_text and not thinking:
         return faults.no_answer(f"no answer: the server's content has no text but {content.missing_text}")
-    return Answer(content.text, (), reason not in AT_LIMIT, thinking=thinking)
+    return Answer(content.text, (), not AT_LIMIT.search(reason), thinking=thinking)
 
 
 def _filtered(choice: Mapping[str, Any]) -> str:

@@ -17,6 +17,8 @@ def _refused(name: str) -> str:
 
 REMEDIES = (  # the first that fits is shown
     (r"use .{0,4}max_completion_tokens|max_completion_tokens.{0,40}instead", "Add reasoning=true to the specification"),
+    (r"unexpected endpoint or method", "Give base_url whole, such as http://localhost:1234/v1"),
+    (r"cannot be read .*<(?:!doctype|html)", "Give base_url whole, such as http://localhost:8000/v1"),
     (r"v1/responses", "Add api=responses to the specification"),
     (
         r"max_(?:completion_|output_)?tokens.{0,80}(?:too large|at most|exceed|greater|less than|maximum|between)",
@@ -27,6 +29,9 @@ REMEDIES = (  # the first that fits is shown
             r"at most 0 image|not (?:a )?(?:multi-?modal|vision)|no (?:vision|image) support|text.only|mmproj"
             r"|(?:not|n.t) (?:support|accept|have|process).{0,30}(?:image|vision|multi-?modal)"
             r"|image.{0,40}(?:not|n.t|un)[ -]?support|invalid content type.{0,20}image_url"
+            r"|missing data.{0,20}image input"
+            r"|unknown variant .?image_url|content.{0,3} must be a string|content.{0,20}str(?:ing)? type expected"
+            r"|no endpoints found.{0,30}image input"
         ),
         "Name a model that reads images",
     ),
@@ -35,7 +40,7 @@ REMEDIES = (  # the first that fits is shown
         f"Set {SET}.images_per_request to fewer images, or let the server take more (vLLM: --limit-mm-per-prompt)",
     ),
     (
-        r"image.{0,60}(?:too small|must be (?:larger|at least|greater))|must be larger than factor",
+        r"image.{0,60}(?:too small|must be (?:larger|at least|greater))|must be larger than",
         "Leave such small images out, or allow for these errors with --eye-max-errors",
     ),
     (
@@ -43,7 +48,7 @@ REMEDIES = (  # the first that fits is shown
         "Make larger images smaller, or allow for these errors with --eye-max-errors",
     ),
     (
-        r"^context length|context.?(?:length|window)|maximum model length|too many (?:input |prompt )?tokens",
+        r"^context length|context.?(?:length|window|size)|maximum model length|too many (?:input |prompt )?tokens",
         f"Serve the model with a longer context, or send less: a smaller {SET}.max_tokens, smaller or fewer images",
     ),
     (
@@ -55,7 +60,10 @@ REMEDIES = (  # the first that fits is shown
     ),
     (_refused(r"\bseed\b"), "Add seed=none to the specification"),
     (_refused("logprobs"), "Serve the model with vLLM, or choose cases that need no log-probabilities"),
-    (_refused(SCHEMA), f"Set {SET}.structured_output=parsed, or leave out cases that need a JSON schema"),
+    (
+        rf"{SCHEMA}.{{0,10}} must be|{_refused(SCHEMA)}",
+        f"Set {SET}.structured_output=parsed, or leave out cases that need a JSON schema",
+    ),
     (_refused("effort"), "Give effort= another value, or leave it out"),
     (_refused("thinking"), "Give thinking= another value, or leave it out"),
 )
