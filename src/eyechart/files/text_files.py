@@ -46,6 +46,8 @@ def describe_content(head: bytes) -> str:
 
 def check_text(data: bytes, name: object, error_class: type[EyechartError] = DataError) -> None:
     """Raise an error of `error_class` for what is no text: a compressed file, a workbook, or UTF-16 without a mark."""
+    if data.startswith(b"PAR1") and str(name).endswith(".parquet"):
+        raise error_class(f"{name} is a parquet file, which is not read here: save it as csv.")
     if why := describe_content(data[:HEAD]) if data else "":
         raise error_class(f"{name} {why}.")
     if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):

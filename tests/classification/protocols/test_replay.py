@@ -62,6 +62,7 @@ def best(found: ClassPredictions) -> list[int]:
 
 def test_answers_are_read_by_index(answer: Answer) -> None:
     assert best(answer("key,answer", "s02,2", "s00,0", "s01,1")) == [0, 1, 2]
+    assert best(answer("key,answer", "s02,2.0", "s00,0.0", "s01,")) == [0, -1, 2]  # as pandas writes gaps
 
 
 def test_answers_are_read_by_name_whatever_the_case(answer: Answer) -> None:
@@ -101,7 +102,7 @@ def test_what_names_no_class_is_unread(answer: Answer) -> None:
     assert best(found) == [-1, -1, -1]
 
 
-@pytest.mark.parametrize("said", ["caterpillar", "ca", "-1", "1.0", "²", "cat dog", "A"])
+@pytest.mark.parametrize("said", ["caterpillar", "ca", "-1", "1.5", "1.00", "²", "cat dog", "A"])
 def test_nothing_is_guessed(answer: Answer, said: str) -> None:
     assert 0 in answer("key,answer", f"s00,{said}", "s01,1").unparsed
 
@@ -114,6 +115,14 @@ def test_a_sample_without_an_answer_is_an_error(answer: Answer) -> None:
 
 def test_names_that_are_numbers_are_names_beyond_the_indices(answer: Answer) -> None:
     assert best(answer("key,answer", "s00,1984", "s01,1", "s02,2001", names=("1984", "x", "2001"))) == [0, 1, 2]
+
+
+def test_names_that_are_other_indices_are_told_from_them_by_all_answers(answer: Answer) -> None:
+    names = ("1", "2", "3")
+    assert best(answer("key,answer", "s00,1", "s01,2", "s02,3", names=names)) == [0, 1, 2]
+    assert best(answer("key,answer", "s00,0", "s01,1", "s02,2", names=names)) == [0, 1, 2]
+    with pytest.raises(VocabularyError, match="'1' is the name of class 0 and the index of another class"):
+        answer("key,answer", "s00,1", "s01,1", "s02,2", names=names)
 
 
 def test_a_byte_order_mark_and_other_columns_are_no_matter(answer: Answer) -> None:
@@ -150,6 +159,10 @@ def test_scores_that_are_no_numbers_are_errors(scored: Answer) -> None:
             ("id,answer", "s00,0"),
             r"has the columns id, answer\. Expected a csv with the columns key and answer",
         ),
+        (('{"s00": 0}',), r"is JSON\. Expected a csv"),
+        (("key,answer,answer", "s00,0,1"), r"has two columns 'answer': rename"),
+        (("key,answer", "s00,cat, dog"), r"line 2 has 3 cells, expected 2, as the header: put cells with commas into"),
+        (("key,answer", "s00,1", "s01,2", "s02,3"), r"has the class indices 1 to 3, expected 0 to 2: subtract 1"),
         (("key,said", "s00,0"), r"has the columns key, said\. Expected a csv"),
         ((), r"has the columns none\. Expected a csv"),
         (("key,answer", "s00,0", "s01,1", "s00,2"), r"answers\.csv, line 4: the image s00 comes a second time"),
@@ -198,9 +211,19 @@ def test_scores_that_do_not_fit_are_refused(scored: Answer, arrays: dict[str, An
         scored(**arrays)
 
 
-@pytest.mark.parametrize(("name", "content"), [("a.npz", b"no zip"), ("a.npz", b""), ("a.csv", b"key,answer\n\xff,1")])
-def test_a_broken_file_is_named(replay: Callable[..., Replay], split: Dataset, name: str, content: bytes) -> None:
-    with pytest.raises(ModelError, match=rf"{name} cannot be read \(.*\)\. Expected a csv"):
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("a.npz", b"no zip", r" cannot be read \(.*\)\. Expected a csv"),
+        ("a.npz", b"", r" cannot be read \(.*\)\. Expected a csv"),
+        ("a.csv", b"key,answer\n\xff,1", r", line 2 is not UTF-8: it has the byte 0xff\. Save it as UTF-8 text"),
+        ("a.parquet", b"PAR1\0", r" is a parquet file, which is not read here: save it as csv"),
+    ],
+)
+def test_a_broken_file_is_named(
+    replay: Callable[..., Replay], split: Dataset, name: str, content: bytes, sentence: str
+) -> None:
+    with pytest.raises(ModelError, match=rf"{name}{sentence}"):
         replay(content, name).predictions(split, NAMES)
 
 

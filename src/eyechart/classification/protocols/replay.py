@@ -30,7 +30,14 @@ from eyechart.classification.metrics.class_estimates import (
     top5,
 )
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.index.sample_keys import NONE, class_finder, location, match_unique_images, read_lines
+from eyechart.data.index.sample_keys import (
+    NONE,
+    class_finder,
+    location,
+    match_unique_images,
+    names_as_numbers,
+    read_lines,
+)
 from eyechart.errors import ModelError
 from eyechart.inference.store.responses import ReplayedResponses, Response
 from eyechart.models.replay.answer_file import AnswerFile, as_floats
@@ -97,8 +104,22 @@ class Replay(AnswerFile, ReplayedResponses):
 
     def read_ranked_answers(self, dataset: Dataset, names: Sequence[str]) -> "_FileAnswers":
         """Return the best classes of a csv, whose scores have the order of the ranked answers."""
-        find, classes = class_finder(names, dataset.classes), array("q")
-        line_of_row = self.read_answers(dataset, lambda answers: classes.extend(map(find, answers)))
+        given, classes = set[str](), array("q")
+        if names_as_numbers(names):
+            self.read_answers(dataset, given.update)
+        find = class_finder(names, dataset.classes, given)
+
+        def use(answers: list[str]) -> None:
+            given.update(answers)
+            classes.extend(map(find, answers))
+
+        line_of_row = self.read_answers(dataset, use)
+        indices = {int(text) if text.isascii() and text.isdecimal() else 0 for text in given - {*names, ""}}
+        if len(indices) > 1 and min(indices) > 0 and max(indices) == dataset.classes:
+            raise ModelError(
+                f"{self.path} has the class indices {min(indices)} to {max(indices)}, expected 0 to "
+                f"{max(indices) - 1}: subtract 1 from each, or give names of classes."
+            )
         ranked = np.frombuffer(classes, np.int64).reshape(line_of_row.max() + 1, -1)
         return _FileAnswers(line_of_row, BestClasses.of_ranked(ranked))
 

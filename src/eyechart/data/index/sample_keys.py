@@ -6,7 +6,7 @@ since a file of another data set would otherwise look like an incomplete one. A 
 
 import csv
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from operator import eq
 from pathlib import Path
@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.labels.class_names import check_unique
 from eyechart.data.names import composed, fold_name
-from eyechart.errors import ModelError
-from eyechart.files.text_files import open_text
+from eyechart.errors import ModelError, VocabularyError
+from eyechart.files.text_files import open_text, read_text
 
 NONE = -1  # the row of an unknown key, the line of an image without one, the class of an answer that names none
 ANSWERS = 2**16  # whose classes are kept
@@ -58,10 +58,19 @@ def read_lines(
         with open_text(path, ModelError) as file:
             reader = csv.reader(file, strict=True)
             header = next(reader, [])
+            if header and header[0].lstrip().startswith(("{", "[")):
+                raise ModelError(f"{path} is JSON. {expected}")
+            if repeated := [name for name, count in Counter(filter(None, header)).items() if count > 1]:
+                raise ModelError(f"{path} has two columns '{repeated[0]}': rename or remove one.")
             if not {*columns} <= {*header} or (either and {*either}.isdisjoint(header)):
                 raise ModelError(f"{path} has the columns {', '.join(header) or 'none'}. {expected}")
             end = reader.line_num
             for row in filter(None, reader):
+                if any(row[len(header) :]):
+                    raise ModelError(
+                        f"{location(path, reader.line_num)} has {len(row)} cells, expected {len(header)}, as the "
+                        "header: put cells with commas into quotes."
+                    )
                 row += [""] * (len(header) - len(row))
                 cells = dict(zip(header, row, strict=False))
                 if not split or (cells.get("split") or split) == split:
@@ -73,6 +82,8 @@ def read_lines(
             "those within a cell."
         ) from error
     except (OSError, ValueError) as error:
+        if isinstance(error, UnicodeDecodeError) and path.suffix.lower() != ".gz":
+            read_text(path, ModelError)  # which names the line
         raise ModelError(f"{path} cannot be read ({error}). {expected}") from error
 
 
@@ -136,14 +147,28 @@ def count_others(wrong: Sequence[object]) -> str:
     return f", and {len(wrong) - 1:,} more like it" if len(wrong) > 1 else ""
 
 
-def class_finder(names: Sequence[str], classes: int) -> FindClass:
+def names_as_numbers(names: Sequence[str]) -> dict[str, int]:
+    """Return the class of each name that is the index of another class.
+
+    >>> names_as_numbers(["0", "2", "cat"]), names_as_numbers(["0", "1"])
+    ({'2': 1}, {})
+    """
+    return {name: index for index, name in enumerate(names) if name.isdecimal() and int(name) != index}
+
+
+def class_finder(names: Sequence[str], classes: int, answers: Collection[str] = ()) -> FindClass:
     """Return a function from an answer to its class, by index or name, -1 if it names none.
 
-    Case, underscores and the Unicode form of a name do not matter.
+    Case, underscores and the Unicode form of a name do not matter, nor does ".0" after an index.
 
     If two names are equal, the function raises VocabularyError for an answer that is no index, because a name could
-    mean two classes.
+    mean two classes. So it does for an index that is the name of another class, unless all `answers` that are numbers
+    are names, or all are indices.
     """
+    numbers = names_as_numbers(names[:classes])
+    given = {text for text in map(str.strip, answers) if text.isascii() and text.isdecimal()}
+    are_names, are_indices = given <= {*names}, all(int(text) < classes for text in given)
+    numbers = {} if given and are_indices and not are_names else numbers
 
     @cache
     def index() -> Mapping[str, int]:
@@ -158,8 +183,14 @@ def class_finder(names: Sequence[str], classes: int) -> FindClass:
     @lru_cache(maxsize=ANSWERS)
     def find(answer: str) -> int:
         text = answer.strip().casefold()
+        text = text[:-2] if text.endswith(".0") and text[:-2].isdecimal() and text not in index() else text
         if text.isascii() and text.isdecimal() and int(text) < classes:
-            return int(text)
+            if text in numbers and (are_indices or not are_names):
+                raise VocabularyError(
+                    f"The answer '{text}' is the name of class {numbers[text]} and the index of another class. Give "
+                    "the classes names that are no numbers, in classnames.txt."
+                )
+            return numbers.get(text, int(text))
         known = index()
         return known[text] if text in known else known.get(fold_name(answer), NONE)
 
