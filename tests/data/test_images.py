@@ -112,6 +112,12 @@ def test_wide_integers_are_scaled_by_their_range() -> None:
     assert pixels(saved(wide, "TIFF"))[0, :, 0].tolist() == [0, 128, 255]
 
 
+@pytest.mark.parametrize(("value", "grey"), [(255.0, 255), (70000, 255), (0.0, 0), (1.0, 255), (-5.0, 0)])
+def test_one_deep_grey_is_not_black_for_being_alone(value: float, grey: int) -> None:
+    kind = np.int32 if value > 1000 else np.float32
+    assert pixels(saved(Image.fromarray(np.full((2, 2), value, kind)), "TIFF")).flatten().tolist() == [grey] * 12
+
+
 def test_nan_pixels_are_refused() -> None:
     assert "NaN" in refused(saved(Image.fromarray(np.array([[np.nan]], np.float32)), "TIFF"))
 

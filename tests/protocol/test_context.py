@@ -65,6 +65,7 @@ def test_an_image_without_a_value_is_a_cluster_of_its_own(case: Callable[..., Co
     assert found is not None
     alike = found[:, None] == found[None, :]
     assert [np.flatnonzero(row).tolist() for row in alike] == [[0, 4], [1], [2], [3], [0, 4]]
+    assert np.array_equal(replace(context, dataset=dataset, cluster="Patient").clusters, found)
     some = dataset.subsample(3, 0)
     part = replace(context, dataset=some, cluster="patient").clusters
     assert part is not None

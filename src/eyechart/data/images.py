@@ -209,6 +209,7 @@ def _eight_bits(image: Image.Image) -> NDArray[np.uint8]:
     low, high = 0.0, 1.0 if image.mode == "F" else 65535.0
     if grey.min() < low or grey.max() > high:
         low, high = float(grey.min()), float(grey.max())
+        low = min(low, 0.0) if low == high else low  # one grey beyond the range is white
     scaled = np.rint((grey - low) * (255 / (high - low or 1)))
     see_through = image.info.get("transparency")
     if isinstance(see_through, int):

@@ -5,11 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 from eyechart.data.names import fold_name
 from eyechart.data.side_files import is_side_file
 from eyechart.errors import DataError
-from eyechart.files.text_files import open_text, utf8_bytes
+from eyechart.files.text_files import MARK, open_text, utf8_bytes
 from eyechart.messages.install_commands import install_command
 from eyechart.messages.suggestions import did_you_mean
 
@@ -125,7 +126,7 @@ def _encoding_error(path: Path) -> DataError:
 
 
 def _header(path: Path, cells: Sequence[str]) -> list[str]:
-    names = [cell.strip().casefold() for cell in cells]
+    names = [normalize("NFC", cell.strip().strip(MARK).strip()).lower() for cell in cells]
     if not any(names):
         raise DataError(f"{path} is empty: expected a header and a row at least.")
     for index, name in enumerate(names):

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,13 +139,14 @@ class Context:
             return None
         dataset = self.dataset
         columns = {variable.name: variable for variable in dataset.slices}
-        if self.cluster not in columns:
+        name = self.cluster if self.cluster in columns else normalize("NFC", self.cluster.strip()).lower()
+        if name not in columns:
             found = f"its columns are {', '.join(columns)}" if columns else "the split has no such file"
             raise SpecError(
                 f"--eye-cluster is '{self.cluster}', and slices.csv of {dataset.benchmark}/{dataset.split} has no such "
                 f"column: {found}. Add the column, or choose other splits with -k."
             )
-        column = columns[self.cluster].select(dataset.selected)
+        column = columns[name].select(dataset.selected)
         alone = len(column.values) + np.arange(len(column.codes))
         return np.where(column.codes >= 0, column.codes, alone).astype(np.int64)
 

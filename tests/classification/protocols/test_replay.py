@@ -125,6 +125,13 @@ def test_names_that_are_other_indices_are_told_from_them_by_all_answers(answer: 
         answer("key,answer", "s00,1", "s01,1", "s02,2", names=names)
 
 
+def test_a_file_of_excel_pandas_and_windows(answer: Answer) -> None:
+    found = answer("Key, Answer,", ".\\s00,2.0,", '"s01 ",0.0,', ",,", "s02,,", names=NAMES)
+    assert (best(found), found.unparsed) == ([2, 0, -1], frozenset({2}))
+    with pytest.raises(ModelError, match=r"has semicolons between its columns, and no commas\. Expected a csv"):
+        answer("key;answer", "s00;1")
+
+
 def test_a_byte_order_mark_and_other_columns_are_no_matter(answer: Answer) -> None:
     assert best(answer("\ufeffkey,model,answer,seconds", "s00,gpt,1,2.5", "s01,gpt,1,2.5", "s02,gpt,1,2.5")) == [
         1,

@@ -40,6 +40,11 @@ def test_columns_are_aligned_by_key_and_empty_cells_have_no_value(folder: Path) 
     }
 
 
+def test_a_column_keeps_its_letters(folder: Path) -> None:
+    (folder / "slices.csv").write_text("\ufeff\ufeffKey,Gro\u0308ße\ncat/1.png,1\n", encoding="utf-8")
+    assert [*variables(folder)] == ["größe", "class"]
+
+
 def test_a_limited_split_has_the_slices_of_its_images(folder: Path) -> None:
     (folder / "slices.csv").write_text(
         "key,n\n" + "".join(f"{c}/{i}.png,{c}{i}\n" for c in ("cat", "dog") for i in (1, 2))

@@ -17,8 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.data.dataset.dataset import Dataset
+from eyechart.data.index.image_files import plain_path
 from eyechart.data.labels.class_names import check_unique
 from eyechart.data.names import composed, fold_name
+from eyechart.data.tables import OTHER_SEPARATORS
 from eyechart.errors import ModelError, VocabularyError
 from eyechart.files.text_files import open_text, read_text
 
@@ -57,15 +59,21 @@ def read_lines(
     try:
         with open_text(path, ModelError) as file:
             reader = csv.reader(file, strict=True)
-            header = next(reader, [])
+            header = [*map(str.strip, next(reader, []))]
+            header = header if {*columns} <= {*header} else [*map(str.lower, header)]
             if header and header[0].lstrip().startswith(("{", "[")):
                 raise ModelError(f"{path} is JSON. {expected}")
             if repeated := [name for name, count in Counter(filter(None, header)).items() if count > 1]:
                 raise ModelError(f"{path} has two columns '{repeated[0]}': rename or remove one.")
             if not {*columns} <= {*header} or (either and {*either}.isdisjoint(header)):
-                raise ModelError(f"{path} has the columns {', '.join(header) or 'none'}. {expected}")
+                signs = [name for sign, name in OTHER_SEPARATORS.items() if len(header) == 1 and sign in header[0]]
+                listed = f"the columns {', '.join(header) or 'none'}"
+                what = f"{signs[0]} between its columns, and no commas" if signs else listed
+                raise ModelError(f"{path} has {what}. {expected}")
             end = reader.line_num
-            for row in filter(None, reader):
+            for row in reader:
+                if not any(map(str.strip, row)):  # Excel writes rows of commas at the end
+                    continue
                 if any(row[len(header) :]):
                     raise ModelError(
                         f"{location(path, reader.line_num)} has {len(row)} cells, expected {len(header)}, as the "
@@ -103,9 +111,15 @@ def find_rows(dataset: Dataset, keys: Sequence[str]) -> Ints:
         files = Counter(dataset.columns.values("file"))
         by_file = {file: position for position, file in enumerate(dataset.columns.values("file")) if files[file] == 1}
         spellings = composed((*by_key, *by_file))
-        names = [spellings.get(normalize("NFC", keys[position]), keys[position]) for position in others.tolist()]
+        names = [_spelled(keys[position], spellings) for position in others.tolist()]
         rows[others] = [by_key.get(name, by_file.get(name, NONE)) for name in names]
     return rows
+
+
+def _spelled(key: str, spellings: Mapping[str, str]) -> str:
+    """Return the key of an image that is written in another Unicode form, or as a path of Windows or a shell."""
+    form = normalize("NFC", key)
+    return spellings.get(form, spellings.get(plain_path(form), key))
 
 
 def match_images(path: Path, dataset: Dataset, keys: Sequence[str], where: Callable[[int], str]) -> Ints:
