@@ -90,8 +90,11 @@ class MarkdownSummary(_ResultFile):
             f"{counts[outcome]} {outcome}" for outcome in ("passed", "failed", "skipped") if counts[outcome]
         )
         yield f"# eyechart: {outcomes or 'no case ran'}\n"
+        result = self.gate.session.result
+        if result.verdicts:
+            yield f"The gate: {result.summarise(status).sentence}.\n"
         yield f"Exit status {status}: {MEANINGS.get(status, 'not one of pytest or eyechart')}.\n"
-        yield from _make_loss_table(self.gate.session.result.verdicts)
+        yield from _make_loss_table(result.verdicts)
         failed = sorted((report for report in self.final_reports.values() if report.failed), key=_is_not_regression)
         for report in failed[:FAILURES]:
             yield f"## {_inline_code(report.nodeid.rpartition('::')[2])}\n\n{_fence_block(report.longreprtext)}\n"

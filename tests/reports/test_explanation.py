@@ -79,7 +79,7 @@ def test_the_code_is_named_where_it_stands(run_folder: Path, capsys: pytest.Capt
     [
         ("no such case", [], "No case has 'no such case' in its name. The cases of the run are:\n  imagenet/"),
         ("imagenet", [], "cases have 'imagenet' in their name. Give the whole name, or --protocol."),
-        ("CASE", ["--metric", "acc2"], "has no metric 'acc2'"),
+        ("CASE", ["--metric", "acc2"], "has no metric 'acc2'; did you mean acc5 or acc1? It has acc1,"),
         ("CASE", ["--metric", "acc1", "--labels", "mine"], "Give --labels and --subset as one of these has them."),
     ],
 )

@@ -92,7 +92,7 @@ def find_metric(case: CaseRun, name: str = "", labels: str = "", subset: str = "
     names = [*dict.fromkeys(metric.name for metric in metrics)]
     if wanted not in names:
         raise ReportError(
-            f"{case.record.case} has no metric '{wanted}'{did_you_mean(wanted, names)}. It has {', '.join(names)}."
+            f"{case.record.case} has no metric '{wanted}'{did_you_mean(wanted, names)} It has {', '.join(names)}."
         )
     known = "; ".join(m.full_name for m in metrics if m.name == wanted)
     raise ReportError(

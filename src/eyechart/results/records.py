@@ -310,6 +310,12 @@ class _Versioned(msgspec.Struct):
     run: _SchemaVersion
 
 
+def find_run(folder: Path) -> Path | None:
+    """Return a run in a folder of runs, `latest` if it is there; None if the folder has none."""
+    runs = {file.parent.name: file.parent for file in sorted(folder.glob(f"*/{RECORDS_FILE}"))}
+    return runs.get("latest") or next(reversed(runs.values()), None)
+
+
 def read_run(folder: Path) -> Records:
     """Read records.json of a run's folder, or the file itself. Raises ReportError for an invalid file."""
     path = folder if folder.suffix == ".json" else folder / RECORDS_FILE
@@ -321,8 +327,7 @@ def read_run(folder: Path) -> Records:
             raise ReportError(f"{path} has schema {schema}; this eyechart reads schema {SCHEMA}. {remedy}")
         records = decode(data, Records)
     except OSError as error:
-        runs = {file.parent.name: file.parent for file in sorted(path.parent.glob(f"*/{path.name}"))}
-        example = runs.get("latest") or next(reversed(runs.values()), Path("reports/runs/latest"))
+        example = find_run(path.parent) or Path("reports/runs/latest")
         raise ReportError(
             f"No run can be read at {path} ({error.strerror}). Name the folder of a run, such as {example}."
         ) from error

@@ -92,3 +92,10 @@ def test_a_baseline_without_a_case_is_refused(kept: tuple[Path, Path]) -> None:
     with pytest.raises(ReportError) as refused:
         read_cases(kept[1])
     assert str(refused.value) == f"{kept[1]} holds no case. Name a run's folder, or a baseline's file or folder."
+
+
+def test_a_folder_of_runs_names_a_run(make_run: Make) -> None:
+    folder = make_run("a")
+    with pytest.raises(ReportError) as refused:
+        read_cases(folder.parent)
+    assert str(refused.value) == f"{folder.parent} is a folder of runs. Name one of them, such as {folder}."

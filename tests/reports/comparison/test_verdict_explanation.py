@@ -11,6 +11,7 @@ import pytest
 from eyechart.cli import main
 from eyechart.gate.session.compare_cases import SessionComparison
 from eyechart.gate.verdicts.decide import DEFAULT_RULE, HOLM, JOINT, Rule, Verdict
+from eyechart.gate.verdicts.value_texts import format_points
 from eyechart.reports.comparison.run_comparison import MatchedSides, compare_sides, match_runs
 from eyechart.reports.comparison.verdict_explanation import explain_verdict
 
@@ -125,3 +126,15 @@ def test_the_command_explains_and_names_what_is_missing(
     )
     assert main(["explain", after, "imagenet", "--baseline", other]) == 2
     assert "have no case in common" in capsys.readouterr().err
+
+
+def test_limits_are_in_the_unit_of_their_metric_and_below_0_a_gain(sides) -> None:
+    found = sides({CONSE: [*range(25)], TIMM: [3, 4, 20]})
+    for verdict, text in explained(found):
+        if verdict.comparison.metric.name in ("acc1", "mean_per_class_recall"):
+            assert re.search(r"The largest loss that is not excluded, one-sided at 0\.99, is [\d.]+ points?;", text)
+    gains = explained(MatchedSides(found.names, found.after, found.before, found.folders))
+    shown = [(verdict.limit, text) for verdict, text in gains if verdict.limit < 0]
+    assert shown
+    for limit, text in shown:
+        assert f"Every loss is excluded, one-sided at 0.99: the gain is at least {format_points(-limit)};" in text

@@ -11,6 +11,7 @@ from eyechart.gate.comparison.compare_metrics import (
     PRIMARY,
     ROUNDED,
     SCORES,
+    SIDES,
     SLICES,
     MetricComparison,
     samples_to_show,
@@ -210,11 +211,11 @@ def cases_of(verdicts: Iterable[Verdict]) -> set[tuple[str, str]]:
     return {(comparison.case, comparison.protocol) for comparison in comparisons if not comparison.pooled}
 
 
-def describe_pooled(verdict: Verdict) -> str:
+def describe_pooled(verdict: Verdict, sides: tuple[str, str] = SIDES) -> str:
     """Return the pooled decision on a model: its accuracy before and now over all its cases, the test and verdict."""
     comparison = verdict.comparison
     before, after = compared_values(comparison)
-    values = f"{before} in the baseline, {after} now: {format_change(comparison)}"
+    values = f"{before} {sides[0]}, {after} {sides[1]}: {format_change(comparison)}"
     samples = describe_n(comparison.n, comparison.n_clusters)
     open_loss = verdict.inconclusive and not isnan(verdict.limit)
     limit = f"; a loss of {format_points(verdict.limit)} cannot be excluded" if open_loss else ""

@@ -155,7 +155,7 @@ def _metrics_table(sides: MatchedSides, result: RunComparison, rule: Rule) -> Ta
         better,
         str(rule),
         f"Before: {sides.names[0]}. After: {sides.names[1]}.",
-        *(f"{describe_pooled(verdict)}." for verdict in result.models),
+        *(f"{describe_pooled(verdict, SIDES)}." for verdict in result.models),
         *(f"Adjusted {floor}." for floor in describe_floor([*(item for _, item in result.verdicts), *result.models])),
         *((f"{SLICE_NOTE} {result.describe_slices(rule.alpha)}.",) if result.slice_changes else ()),
         *refused,
@@ -254,7 +254,7 @@ def policy_notes(sides: MatchedSides, result: RunComparison) -> Iterator[str]:
     """Yield the floors of the policy that are missed, and the floors and rules that match nothing."""
     missed, unknown = _missed_floors(sides, result.session.rule)
     yield from missed
-    yield from (f"The policy: {text}." for text in unknown)
+    yield from (f"The policy: {text}" for text in unknown)
     yield from (f"The policy: {rule} matches no metric." for rule in result.session.unused_rules())
 
 

@@ -20,7 +20,7 @@ from eyechart.gate.comparison.pooled import POOLED, pool_models
 from eyechart.gate.policy.tiers import ADVISORY
 from eyechart.gate.session.compare_cases import CasePair, SessionComparison, compare_cases
 from eyechart.gate.verdicts.decide import HOLM, JOINT, Verdict, decide
-from eyechart.gate.verdicts.value_texts import compared_values, format_change, format_points
+from eyechart.gate.verdicts.value_texts import compared_values, format_change, format_points, is_percent_change
 from eyechart.gate.verdicts.verdict_messages import describe_n, format_adjusted
 from eyechart.messages.plurals import count_of
 from eyechart.reports.comparison.run_comparison import MatchedSides
@@ -266,14 +266,18 @@ def _describe_decision(verdict: Verdict) -> Iterator[str]:
     if rule.max_drop:
         yield f"A loss of {format_points(rule.max_drop)} is tolerated. This one is {format_change(comparison)}."
     if not isnan(verdict.limit):
-        excluded = f"The largest loss that is not excluded, one-sided at {1 - rule.alpha:g}, is {_limit_text(verdict)}"
+        level = f"one-sided at {1 - rule.alpha:g}"
+        size = _loss_text(comparison, abs(verdict.limit))
+        excluded = f"The largest loss that is not excluded, {level}, is {size}"
+        if verdict.limit < 0:
+            excluded = f"Every loss is excluded, {level}: the gain is at least {size}"
         yield f"{excluded}; the margin is {'not set' if rule.margin is None else format_points(rule.margin)}."
     tier = "which fails no case" if rule.tier == ADVISORY else "whose regression fails the case"
     yield f"So the verdict is: {verdict.decision}. It is a number of the tier {rule.tier}, {tier}."
 
 
-def _limit_text(verdict: Verdict) -> str:
-    return format_points(verdict.limit) if verdict.comparison.is_proportion else f"{verdict.limit:.4g}"
+def _loss_text(comparison: MetricComparison, loss: float) -> str:
+    return format_points(loss) if is_percent_change(comparison) else f"{loss:.4g}"
 
 
 def _list_code(verdict: Verdict) -> Iterator[str]:
