@@ -137,7 +137,7 @@ class Recorder:
                 status = PASSED if report.passed else FAILED
                 record = replace(from_plain(value), status=status, test=report.nodeid)
                 self.records[report.nodeid] = record
-                with self.write_errors_as(pytest.exit.Exception):
+                with self.write_errors_as(_end_session):
                     self.files.append(record)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -148,7 +148,7 @@ class Recorder:
         if not self.is_controller or not self.has_cases or get_settings(self.config).only_answer:
             return
         harmless = () if self.records else (pytest.exit.Exception,)  # nothing is lost: the cases have failed
-        with suppress(*harmless), self.write_errors_as(pytest.exit.Exception):
+        with suppress(*harmless), self.write_errors_as(_end_session):
             run = self.files.describe_run(
                 self.records.values(),
                 command=self.command,
@@ -219,3 +219,8 @@ def _metric_properties(metric: Metric) -> Iterator[tuple[str, str]]:
         yield f"{name}.n", str(metric.n)
     if metric.value is not None and metric.ci is not None:
         yield f"{name}.interval", f"{metric.ci[0]!r} {metric.ci[1]!r}"
+
+
+def _end_session(message: str) -> BaseException:
+    """Return what ends a session with status 2, also at its end, where the status would stay that of its tests."""
+    return pytest.exit.Exception(message, returncode=int(pytest.ExitCode.INTERRUPTED))

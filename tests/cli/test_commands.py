@@ -59,3 +59,19 @@ def test_what_is_no_command_is_refused(
     register(name, value)
     assert main([name]) == 2
     assert sentence in capsys.readouterr().err
+
+
+@click.command()
+def rehearse() -> None:
+    """Write to a full disk."""
+    with open("/dev/full", "w") as file:
+        file.write("all")
+
+
+def test_a_full_disk_is_no_unreadable_file(register: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
+    register("rehearse", f"{__name__}:rehearse")
+    assert main(["rehearse"]) == 2
+    said = capsys.readouterr().err
+    assert said.endswith(
+        "cannot be used (No space left on device). Free some space, or name another folder with --out.\n"
+    )

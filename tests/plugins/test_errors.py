@@ -149,6 +149,25 @@ def test_a_full_disk_under_the_records_ends_the_session_with_a_sentence(world: A
     assert "INTERNALERROR" not in result.stdout.str()
 
 
+FULL_AT_END = """
+import resource
+import signal
+
+import pytest
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish():
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+"""
+
+
+def test_a_run_that_cannot_be_finished_on_a_full_disk_is_not_green(world: Any) -> None:
+    result = world.run("-p", "no:cacheprovider", world.plugin(FULL_AT_END))
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert "cannot be written: File too large" in result.stderr.str()
+
+
 def test_a_support_split_that_is_not_there_is_named(world: Any) -> None:
     world.models = ("knn[tiny[],support=imagenet/tinny]",)
     result = world.run("-rs")

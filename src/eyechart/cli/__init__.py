@@ -8,6 +8,7 @@ A package adds a command, a `click.Command`, with an entry point, as the package
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from errno import EDQUOT, EFBIG, ENOSPC
 from functools import cache
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -23,6 +24,7 @@ from eyechart.messages.terminal import escape_unprintable
 
 PROGRAM = "eyechart"
 FAILED, INTERRUPTED = 2, 130
+FULL = (ENOSPC, EDQUOT, EFBIG)  # the disk, the quota, or a limit of the process
 GROUP = "eyechart.commands"
 BUILT_IN = {
     "Evaluate models": {
@@ -136,6 +138,8 @@ def main(arguments: Sequence[object] | None = None) -> int:
     except OSError as error:
         where, why = error.filename or "A file", error.strerror or error
         remedy = "Name a readable file, and with --out a writable path."
+        if error.errno in FULL:
+            remedy = "Free some space, or name another folder with --out."
         print(f"{PROGRAM}: {where} cannot be used ({why}). {remedy}", file=sys.stderr)
     return FAILED
 
