@@ -24,7 +24,7 @@ from eyechart.reports.comparison.verdict_cells import (
 )
 from eyechart.reports.page.case_rows import first_metric
 from eyechart.reports.page.page_tables import cell_data
-from eyechart.reports.page.previous import PreviousCase, PreviousCases
+from eyechart.reports.page.previous import PreviousCase, PreviousCases, find_missing
 from eyechart.reports.page.sample_groups import CaseSamples
 from eyechart.reports.page.samples import RIGHT, WRONG, LabelOutcomes
 from eyechart.reports.runs import CaseRun, Runs
@@ -42,13 +42,14 @@ _NO_BASELINE, _NOT_COMPARABLE = "no baseline", "not comparable"
 
 @dataclass(frozen=True)
 class Changes:
-    """The verdicts, the previous cases, and the cases without a baseline."""
+    """The verdicts, the previous cases, the cases without a baseline, and those that only a named baseline has."""
 
     against: str
     rule: Rule
     outcome: RunComparison
     previous: PreviousCases
     without_baseline: tuple[Key, ...] = ()
+    missing: tuple[Key, ...] = ()
 
     @cached_property
     def by_case(self) -> Mapping[Key, list[Verdict]]:
@@ -88,6 +89,8 @@ class Changes:
         yield from refusal_notes(self.outcome)
         if self.without_baseline:
             yield f"{self.against} has no baseline for {join_labels(self.without_baseline)}."
+        if self.missing:
+            yield f"Only {self.against} has {join_labels(self.missing)}."
         yield from one_sided_notes(self.outcome.compared)
 
     def case_summary(self, case: CaseRun, positions: SamplePositions) -> dict[str, Any]:
@@ -162,7 +165,8 @@ def compare_with_previous(
     alone = [case_key(case) for case in runs.cases if baseline is not None and id(case) not in previous]
     same = {key for key in outcome.compared if pairs[key].has_same_samples}  # indices are equal
     compared = {id(case): previous[id(case)] for case in runs.cases if case_key(case) in same}
-    return Changes(against, rule, outcome, compared, tuple(alone))
+    missing = () if baseline is None else tuple(find_missing(runs, baseline))
+    return Changes(against, rule, outcome, compared, tuple(alone), missing)
 
 
 def _to_evidence(case: PreviousCase) -> Evidence:

@@ -3,11 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.data.dataset.dataset import SliceVariable
+from eyechart.gate.baselines.baseline_files import BaselineIndex
 from eyechart.gate.baselines.stored_cases import is_run, read_case_evidence, read_cases
 from eyechart.gate.comparison.compare_metrics import MetricComparison
 from eyechart.reports.page.columns import Column
@@ -38,6 +40,16 @@ def find_previous(runs: Runs, baseline: Path | None, paths: Sequence[Path]) -> P
     return {id(case): old for case in runs.cases if (old := known_before.get(case.folder, {}).get(case_key(case)))}
 
 
+def find_missing(runs: Runs, baseline: Path) -> list[tuple[str, str]]:
+    """Return the cases of a run or baseline that the page lacks, by case and protocol, of the models that it has."""
+    here, models = set(map(case_key, runs.cases)), {case.record.model.title for case in runs.cases}
+    if is_run(baseline):
+        known = {case_key(case): case.record.model.title for case in load([baseline]).cases}
+    else:
+        known = {key: evidence.model for key, evidence in BaselineIndex(baseline).heads.items()}
+    return [key for key, model in sorted(known.items()) if model in models and key not in here]
+
+
 def _read_known_cases(path: Path) -> _KnownCases:
     """Return the cases of a run, or of a file or folder of baselines."""
     if path.exists() and is_run(path):
@@ -47,7 +59,7 @@ def _read_known_cases(path: Path) -> _KnownCases:
 
 def case_key(case: CaseRun) -> tuple[str, str]:
     """Return what a case and its previous one have in common."""
-    return case.record.case, case.record.protocol
+    return normalize("NFC", case.record.case), case.record.protocol
 
 
 def samples_from_evidence(old: Evidence, case: CaseRun, now: Samples) -> Samples | None:

@@ -48,7 +48,8 @@ def summarise_verdict(runs: Runs, changes: Changes, rankings: Sequence[Ranking] 
         return {"kind": "ranks" if ranks else "open", "text": text, "more": [describe_losses(AGAIN, losses)]}
     decision, drifts = changes.outcome.session.decision, changes.outcome.session.drifts
     confidence = describe_confidence(changes.outcome.every)
-    text = f"{_describe_worst(verdicts)}{count_changes(verdicts, one_line(changes.against))}"
+    left = "".join(f" {sentence}" for sentence in _describe_left_out(changes))
+    text = f"{_describe_worst(verdicts)}{count_changes(verdicts, one_line(changes.against))}{left}"
     text = f"{text} {confidence.capitalize()}." if confidence else text
     text = "".join([*(f"{str(drift).capitalize()}. " for drift in drifts), text])
     more = [describe_losses(NOW, list(_losses_of_comparison(changes)))]
@@ -58,8 +59,20 @@ def summarise_verdict(runs: Runs, changes: Changes, rankings: Sequence[Ranking] 
         more.insert(0, f"{sentence[0].upper()}{sentence[1:]}.")
         text = text if decision == INCONCLUSIVE else f"{text} {more.pop(0)}"
     kinds = {REGRESSION: "loss", INCONCLUSIVE: "open"}
-    kind = kinds.get(decision, "open" if confidence else "passed")
+    fails = changes.outcome.refused or any(case.missing for case in changes.outcome.compared.values())
+    kind = kinds.get(decision, "open" if confidence or fails else "passed")
     return {"kind": kind, "text": text, "more": [*filter(None, more)]}
+
+
+def _describe_left_out(changes: Changes) -> Iterator[str]:
+    """Yield sentences about what the counts leave out: cases and numbers of one side."""
+    against = one_line(changes.against)
+    if alone := len(changes.outcome.refused) + len(changes.without_baseline):
+        yield f"{count_of(alone, 'case was', 'cases were')} not compared."
+    if gone := len(changes.missing):
+        yield f"{count_of(gone, 'case')} of {against} {'is' if gone == 1 else 'are'} not here."
+    if missing := sum(len(case.missing) for case in changes.outcome.compared.values()):
+        yield f"{count_of(missing, 'number')} of {against} {'has' if missing == 1 else 'have'} no value now."
 
 
 def _describe_worst(verdicts: Sequence[Verdict]) -> str:
@@ -89,7 +102,7 @@ def count_changes(verdicts: Sequence[Verdict], against: str) -> str:
     more = [
         f"{advisory} significantly worse but advisory" if advisory else "",
         f"{fallen} worse but not significantly" if fallen else "",
-        f"{tolerated} tolerated" if tolerated else "",
+        f"{tolerated} significantly worse but tolerated" if tolerated else "",
         f"{better} better" if better else "",
         f"{count_of(len(cases), 'case')} inconclusive" if cases else "",
     ]
@@ -97,6 +110,8 @@ def count_changes(verdicts: Sequence[Verdict], against: str) -> str:
     if worse:
         share = f"{worse} of {count_of(len(decisions), 'number')}"
         return f"{share} {'is' if worse == 1 else 'are'} significantly worse than {against}{ending}."
+    if tolerated or advisory:
+        return f"No significant loss fails a case: {len(decisions)} numbers compared with {against}{ending}."
     return f"No number is significantly worse than {against}: {len(decisions)} compared{ending}."
 
 
