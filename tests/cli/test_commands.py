@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import click
 import pytest
@@ -64,8 +65,7 @@ def test_what_is_no_command_is_refused(
 @click.command()
 def rehearse() -> None:
     """Write to a full disk."""
-    with open("/dev/full", "w") as file:
-        file.write("all")
+    Path("/dev/full").write_text("all", encoding="utf-8")
 
 
 def test_a_full_disk_is_no_unreadable_file(register: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:

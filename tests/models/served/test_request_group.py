@@ -179,14 +179,14 @@ def test_it_is_quick_about_it(asking: Asking, faulty_server: Any) -> None:
 
 
 def test_what_ends_the_run_loses_no_answer(asking: Asking, faulty_server: Any) -> None:
-    texts = [f"number {index}" for index in range(40)]
+    texts = [f"number {index}" for index in range(200)]
     faulty_server.faults = {texts[9]: [faulty_server.refusal(401, "revoked")]}
     found = generate_all(asking(concurrency=2), ask(*texts), 8)
     asked = {one.text for one in faulty_server.asked} - {texts[9]}
     assert [answer.text for answer in found] == [text if text in asked else "" for text in texts]
     assert {answer.retry for answer in found if not answer.text} == {True}
-    assert "does not accept the API key" in found[39].error
-    assert 5 <= len(asked) <= 15
+    assert "does not accept the API key" in found[-1].error
+    assert 5 <= len(asked) < 150
 
 
 def test_after_the_end_no_more_requests_are_taken(asking: Asking, faulty_server: Any) -> None:
