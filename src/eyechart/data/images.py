@@ -92,7 +92,7 @@ def _decode(data: bytes, kind: str, name: str, *, upright: bool) -> Image.Image:
         _check_size(image.size, name)
         image.load()
         rgb = to_rgb(image)
-        return rgb.transpose(_TURNS[turn]) if upright and (turn := readable_orientation(image)) in _TURNS else rgb
+        return rgb.transpose(_TURNS[turn]) if upright and (turn := _readable_orientation(image)) in _TURNS else rgb
 
 
 def without_texts(data: bytes) -> bytes:
@@ -183,7 +183,7 @@ def _orientation(image: Image.Image) -> int:
     return turn if isinstance(turn, int) else 1
 
 
-def readable_orientation(image: Image.Image) -> int:
+def _readable_orientation(image: Image.Image) -> int:
     """Return the orientation that EXIF has, 1 if it cannot be read, which says nothing about the pixels."""
     try:
         return _orientation(image)

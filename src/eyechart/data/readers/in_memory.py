@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from PIL import ExifTags, Image
+from PIL import Image
 
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.imagenet.classes import CLASSES
-from eyechart.data.images import readable_orientation, to_rgb
+from eyechart.data.images import to_rgb
 from eyechart.data.index.file_index import FileSource, IndexEntry, build_dataset
 from eyechart.data.index.image_files import plain_path
 from eyechart.data.labels.class_names import check_unique
@@ -417,17 +417,13 @@ class ImageSource:
 def _encode_png(image: Image.Image, where: str) -> bytes:
     """Return an image as the bytes of a PNG file, without loss; colours that PNG does not have become RGB.
 
-    An orientation that its EXIF has is kept, since files are turned by it. Raises DataError, which names the image, for
-    one that cannot be read.
+    The pixels are as they are: a data set that has turned a picture may have left its EXIF. Raises DataError, which
+    names the image, for one that cannot be read.
     """
     file = BytesIO()
     try:
         whole = image if image.mode in PNG_MODES else to_rgb(image)
-        image.load()  # which turns a TIFF
-        exif = Image.Exif()
-        if (turn := readable_orientation(image)) != 1:
-            exif[ExifTags.Base.Orientation] = turn
-        whole.save(file, "PNG", compress_level=1, exif=exif if turn != 1 else b"")
+        whole.save(file, "PNG", compress_level=1, exif=b"")
     except Exception as error:
         raise DataError(
             f"{where} cannot be read ({type(error).__name__}: {error}): give an open picture with pixels, or a path."
