@@ -155,7 +155,7 @@ def _unwrapped(match: re.Match[str]) -> str:
 
 
 def _unwrapped_maths(match: re.Match[str]) -> str:
-    return f" {(match[1] or match[2]).strip()}{match[3]} "
+    return f" {(match[1] or match[2]).strip(' ')}{match[3]} "
 
 
 def _unboxed(text: str, states: Callable[[str], bool]) -> str:
@@ -172,6 +172,11 @@ def _unboxed(text: str, states: Callable[[str], bool]) -> str:
     return "".join([*parts, text[index:]])
 
 
+DENIAL = 30  # letters of the longest denial
+DENIED = re.compile(
+    r"\b(?:not|no|never|neither|nor|without|unlike|(?:is|was|are)n['’]?t|rather than|instead of)[\s*_'\"“]+"
+    r"(?:(?:an?|the|any)[\s*_'\"“]+)?\Z"
+)
 BULLETS = "•·●▪◦‣→⇒➡✅✔☑👉"
 EMPHASIS = str.maketrans("", "", '*`"“”„«»')
 SPACED = str.maketrans("-_", "  ")
@@ -299,7 +304,18 @@ def lowercase_words(text: str) -> list[str]:
     >>> lowercase_words("Jack-o'-lantern, lit")
     ['jack', 'o', 'lantern', 'lit']
     """
-    return re.findall(r"\w+", text.lower())
+    return re.findall(r"[^\W_]+", text.lower())
+
+
+def undenied_words(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield the words of a text in lower case, and whether none denies what begins with it.
+
+    >>> [word for word, kept in undenied_words("A cat, not a dog. It isn't the hen") if not kept]
+    ['a', 'dog', 'the', 'hen']
+    """
+    lowered = text.lower()
+    for match in re.finditer(r"[^\W_]+", lowered):
+        yield match[0], DENIED.search(lowered, max(0, match.start() - DENIAL), match.start()) is None
 
 
 def split_words(text: str) -> list[str]:

@@ -4,7 +4,7 @@ Source: arXiv 2603.06578, section 2.3, Task 1. CW+ applies the same mapping to t
 not in the prompt's list.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from eyechart.classification.answers.out_of_prompt import normalise_text
 from eyechart.data.labels.class_names import load_templates
 from eyechart.inference.requests.class_weights import EncodeFunction, class_weights, cosine_similarity
 from eyechart.models.types import Floats
-from eyechart.parsers.text import lowercase_words
+from eyechart.parsers.text import lowercase_words, undenied_words
 from eyechart.protocol.context import Context
 from eyechart.protocol.text_encoders import text_encoder, text_features
 
@@ -125,16 +125,29 @@ def included_classes(
 def map_by_inclusion(answers: Sequence[str], names: Sequence[str], *, whole_words: bool = True) -> NDArray[np.int64]:
     """Map each of n answers to the class whose name is in it, (n,), -1 where there is none or more than one.
 
-    A name that is a part of a longer one in the answer is no second name. Of classes with one name, the first has it.
+    Names that are denied ("not a dog") do not count. A name that is a part of a longer one in the answer is no second
+    name. Of classes with one name, the first has it.
 
     Source: as `included_classes`. That an answer with two names has no class is our own rule: the baseline asks for one
     class at a time.
 
-    >>> map_by_inclusion(["A coffee mug", "I see a fish", "A mug or a cup"], ["mug", "coffee mug", "cup"])
-    array([ 1, -1, -1])
+    >>> said = ["A coffee mug", "I see a fish", "A mug or a cup", "A mug, not a coffee cup", "It isn't a mug"]
+    >>> map_by_inclusion(said, ["mug", "coffee mug", "cup"])
+    array([ 1, -1, -1,  0, -1])
     """
-    included = included_classes(answers, names, whole_words=whole_words)
+    words = {word for name in names for word in lowercase_words(name)} if whole_words else set[str]()
+    kept = [_without_denied(answer, words) for answer in answers] if whole_words else answers
+    included = included_classes(kept, names, whole_words=whole_words)
     return np.array([_only_class(classes, names, whole_words=whole_words) for classes in included], np.int64)
+
+
+def _without_denied(answer: str, known: Container[str]) -> str:
+    """Return an answer without the words of names that are denied; `known` are the words of all names."""
+    kept, denied = list[str](), False
+    for word, affirmed in undenied_words(answer):
+        denied = word in known and (denied or not affirmed)
+        kept += ["."] if denied else [word]
+    return " ".join(kept)
 
 
 def _only_class(classes: Sequence[int], names: Sequence[str], *, whole_words: bool) -> int:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from eyechart.parsers import class_name
 from eyechart.parsers.abstention import is_abstention
-from eyechart.parsers.text import lowercase_words
+from eyechart.parsers.text import lowercase_words, undenied_words
 from eyechart.realbirdid.data.taxonomy import Taxonomy
 
 ABSTAIN = "cannot tell"
@@ -80,12 +80,13 @@ class BirdVocabulary:
         return self.index_by_taxon[UNPARSED, UNPARSED] if is_abstention(text) else UNPARSED
 
     def find_names(self, text: str) -> Iterator[int]:
-        """Yield the names that occur in a text, the longest match at each word."""
-        tokens, start = lowercase_words(text), 0
+        """Yield the names that occur in a text and are not denied, the longest match at each word."""
+        words, start = [*undenied_words(text)], 0
+        tokens = [word for word, _ in words]
         while start < len(tokens):
             spans = range(min(self.max_words, len(tokens) - start), 0, -1)
             length = next((size for size in spans if tuple(tokens[start : start + size]) in self.index_by_words), 0)
-            if length:
+            if length and words[start][1]:
                 yield self.index_by_words[tuple(tokens[start : start + length])]
             start += max(1, length)
 
