@@ -4,6 +4,8 @@ Every pytest session in an environment with eyechart imports this module, so it 
 registers the parts that sessions with benchmarks need; `activation` decides when they are needed.
 """
 
+from unicodedata import combining, normalize
+
 import pytest
 
 from . import options
@@ -28,6 +30,8 @@ def pytest_configure(config: pytest.Config) -> None:
         "eyechart(*benchmarks, protocol): one case for every split of these × every model; without names, of the "
         "protocol's benchmarks",
     )
+    if any(map(combining, config.option.keyword)):  # as macOS completes names; pytest refuses marks without a letter
+        config.option.keyword = normalize("NFC", config.option.keyword)
     manager = config.pluginmanager
     manager.import_plugin("eyechart.fixtures")
     manager.register(activation := Activation(config), "eyechart-activation")

@@ -8,6 +8,7 @@ from unicodedata import normalize
 import pytest
 from PIL import Image
 
+from eyechart.cli import main
 from tests.plugins.own_files import PETS
 
 COLLECT = ("--pyargs", "eyechart.benchmarks", "--collect-only")
@@ -38,6 +39,12 @@ def test_a_name_that_is_not_ascii_is_a_name(world: Any, own_root: Callable[..., 
     result = world.call(*usual, "-k", typed, "--eye-strict", f"--eye-floor={typed}zero_shot:answered>=1")
     assert result.ret == 0, result.outlines
     assert "was not run" not in result.stdout.str()
+    kept = world.folder / "kept"
+    for spelled in ("NFC", "NFD"):
+        case = normalize(spelled, "häuser/test/")
+        assert main(["explain", str(world.latest), case, "--baseline", str(kept)]) == 0
+    assert world.call(*usual, "-k", normalize("NFD", typed), "--eye-update-baseline").ret == 0
+    assert len([*kept.rglob("*.json")]) == 1
     result = world.call(*usual, "-k", "hauser/")
     assert "did you mean" in result.stdout.str()
 

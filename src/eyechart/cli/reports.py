@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
+from unicodedata import normalize
 
 import click
 
@@ -129,7 +130,7 @@ def explain(
 
     sides = match_runs([baseline, run])
     session = compare_sides(sides, rule).session
-    key = (found.record.case, found.record.protocol)
+    key = (normalize("NFC", found.record.case), found.record.protocol)
     verdict = find_verdict(session, key, chosen, metric)
     print(explain_verdict(sides, session, key, verdict, samples), end="")
 

@@ -8,6 +8,7 @@ from statistics import NormalDist
 from textwrap import fill
 from types import FunctionType
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,10 +56,11 @@ def find_case(runs: Runs, name: str, protocol: str = "") -> CaseRun:
     Raises:
         ReportError: If no case or several cases have the name; the message lists them.
     """
-    cases = [*runs.cases]
+    cases, form = [*runs.cases], normalize("NFC", name)
+    names = [normalize("NFC", case.record.case) for case in cases]
     chosen = (
-        [case for case in cases if case.record.case == name]
-        or [case for case in cases if name in case.record.case]
+        [case for case, known in zip(cases, names, strict=True) if known == form]
+        or [case for case, known in zip(cases, names, strict=True) if form in known]
         or [case for case in cases if case.record.protocol == name]
     )
     chosen = [case for case in chosen if protocol in ("", case.record.protocol)]

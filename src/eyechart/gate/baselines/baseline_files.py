@@ -67,7 +67,7 @@ def write_baselines(path: Path, cases: Iterable[Evidence], alpha: float = ALPHA)
     """
     groups: dict[tuple[str, str], list[Evidence]] = {}
     for evidence in cases:
-        groups.setdefault((evidence.case.partition("/")[0], evidence.model), []).append(evidence)
+        groups.setdefault((case_key(evidence)[0].partition("/")[0], evidence.model), []).append(evidence)
     if path.suffix != ".json":
         return [
             _write(path / benchmark / f"{model_slug(model)}.json", benchmark, model, group, alpha)
@@ -95,7 +95,7 @@ def _write(path: Path, benchmark: str, model: str, cases: Sequence[Evidence], al
 
 def _merge(path: Path, benchmark: str, model: str, cases: Sequence[Evidence], alpha: float) -> WrittenBaseline:
     previous, unreadable = _read_existing(path)
-    if previous and (previous.benchmark, previous.model) != (benchmark, model):
+    if previous and (normalize("NFC", previous.benchmark), previous.model) != (benchmark, model):
         raise BaselineError(
             f"{path} is of {previous.model} on {previous.benchmark}, not of {model} on {benchmark}. Name another."
         )
@@ -130,7 +130,7 @@ def _read_existing(path: Path) -> tuple[Baseline | None, str]:
 def read_drifts(paths: Iterable[Path]) -> dict[tuple[str, str], Drift]:
     """Return what the accepted versions of readable baseline files lost, by benchmark and model."""
     counts = (msgspec.json.decode(utf8_bytes(path.read_bytes()), type=_Counts) for path in paths)
-    return {(count.benchmark, count.model): count.drift for count in counts}
+    return {(normalize("NFC", count.benchmark), count.model): count.drift for count in counts}
 
 
 def case_key(evidence: Evidence) -> tuple[str, str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
+from unicodedata import normalize
 
 from eyechart.files.folders import STORE
 from eyechart.gate.baselines.baseline_files import head_of
@@ -282,7 +283,7 @@ def _find_drifts(result: SessionComparison, drifts: Drifts) -> Iterable[_DriftAl
             groups.setdefault((benchmark_of(comparison.case), comparison.model), []).append((key, comparison))
     for (benchmark, model), group in groups.items():
         comparisons = [comparison for _, comparison in group]
-        drift = drifts.get((benchmark, model), NO_DRIFT).add(*count_changes(comparisons))
+        drift = drifts.get((normalize("NFC", benchmark), model), NO_DRIFT).add(*count_changes(comparisons))
         if drift.is_alarm(alpha := result.rule.alpha / len(groups)):
             most, _ = max(group, key=lambda item: item[1].loss * item[1].n)
             yield _DriftAlarm(benchmark, model, drift, alpha, most)
