@@ -68,6 +68,8 @@ def test_another_model_without_the_same_case_is_refused(
         compress("conse[]", "toybox/sample", {"same": "conse[]"}, out="runs")
     with pytest.raises(SpecError, match=r"margin is 1\. Expected a fraction"):
         compress("conse[]", "toybox/sample", {"same": "conse[]"}, margin=1)
+    with pytest.raises(SpecError, match=r"alpha is 0\. Expected a significance level"):
+        compress("conse[]", "toybox/sample", {"same": "conse[]"}, alpha=0)
     with pytest.raises(SpecError, match="There is no variant to compare"):
         compress("conse[]", "toybox/sample", {})
 

@@ -74,3 +74,19 @@ def test_two_models_of_runs_are_compared_by_their_names(evaluate: Evaluate, pets
         eyechart.compare(*runs, models=("a", "c"))
     with pytest.raises(SpecError, match=r"one and two of its models: models=\(SPEC, SPEC\)"):
         eyechart.compare(runs[0])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ({"margin": 5}, "margin: must be from 0 up and below 0.5. Got '5' instead. Values are fractions: 1 % is 0.01."),
+        ({"max_drop": 2}, "max_drop: must be from 0 up and below 0.5. Got '2' instead."),
+        ({"alpha": 0}, "alpha: '0' is not a significance level above 0 and below 0.5"),
+        ({"models": "m"}, r"models takes the names of two models, such as models=('a', 'b'). Got 'm' instead."),
+        ({"models": ("a", "b", "c")}, "models takes the names of two models"),
+    ],
+)
+def test_a_comparison_refuses_what_cannot_be_meant(run_folder: Path, wrong: dict[str, Any], why: str) -> None:
+    with pytest.raises(SpecError) as refused:
+        eyechart.compare(run_folder, run_folder, **wrong)
+    assert why in str(refused.value)

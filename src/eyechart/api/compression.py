@@ -170,6 +170,8 @@ def compress(
         raise SpecError(f"compress keeps no runs, so that out={str(settings['out'])!r} has no effect: leave it out.")
     if not 0 < margin < 0.5:
         raise SpecError(f"margin is {margin}. Expected a fraction above 0 and below 0.5, such as 0.01 for one point.")
+    if not 0 < alpha < 0.5:
+        raise SpecError(f"alpha is {alpha}. Expected a significance level above 0 and below 0.5, such as 0.01.")
     chosen = complete_settings("compress", settings)
     splits = data if isinstance(data, list | tuple) else [data]
     spec, specs = parse_named_spec(original), _name_variants(variants)

@@ -1,11 +1,11 @@
 """Runs as Python objects: frames of numbers and answers, tables, figures, the page, and the comparison of two runs."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pandas as pd
 from msgspec.structs import asdict
@@ -14,7 +14,15 @@ from eyechart.errors import ReportError, SpecError
 from eyechart.files.folders import STORE
 from eyechart.gate.policy.tiers import NO_POLICY, read_policy
 from eyechart.gate.slices.slice_tests import decide_slices
-from eyechart.gate.verdicts.decide import ALPHA, DEFAULT_RULE, REGRESSION, Rule, parse_gates
+from eyechart.gate.verdicts.decide import (
+    ALPHA,
+    DEFAULT_RULE,
+    REGRESSION,
+    Rule,
+    parse_gates,
+    parse_margin,
+    parse_share,
+)
 from eyechart.gate.verdicts.verdict_file import MetricVerdict, SessionVerdicts, summarise_metric
 from eyechart.gate.verdicts.verdict_messages import describe_session
 from eyechart.reports.comparison.leaderboard import SPLITS, leaderboards
@@ -27,7 +35,7 @@ from eyechart.reports.comparison.run_comparison import (
     policy_notes,
     unmatched_notes,
 )
-from eyechart.reports.comparison.verdict_cells import RunComparison, refusal_notes
+from eyechart.reports.comparison.verdict_cells import RunComparison, parse_alpha, refusal_notes
 from eyechart.reports.runs import Runs, load
 from eyechart.reports.tables.registry import tables
 from eyechart.reports.tables.render import RENDERERS, Table
@@ -38,6 +46,7 @@ from eyechart.results.run_folder import report_folder, run_folder
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+T = TypeVar("T")
 VERDICT_COLUMNS = MetricVerdict.__struct_fields__
 
 
@@ -152,7 +161,8 @@ class EvaluationRun:
             One frame for each split and protocol, then one over the splits of each protocol, with the columns
             `lowest_rank`, `highest_rank` and `Model`, and the value. `frame.attrs` has its title and notes.
         """
-        frames = [_table_frame(table) for table in leaderboards(self.loaded, metric, labels, alpha, weights)]
+        level = _parse("alpha", parse_alpha, alpha)
+        frames = [_table_frame(table) for table in leaderboards(self.loaded, metric, labels, level, weights)]
         for frame in frames:
             ends = frame.pop("Rank").astype(str).str.split("–")
             frame.insert(0, "lowest_rank", ends.str[0].astype(int))
@@ -321,21 +331,31 @@ def compare(
 
     Raises:
         ReportError: If the runs have no case in common, or not these models.
-        SpecError: If neither another run nor two models are given, or for a wrong kind or policy.
+        SpecError: If neither another run nor two models are given, or for a wrong level, limit, kind or policy.
     """
     if after is None and models is None:
         raise SpecError("compare takes two runs, or one and two of its models: models=(SPEC, SPEC).")
+    if models is not None and (isinstance(models, str) or len(models) != 2):
+        raise SpecError(f"models takes the names of two models, such as models=('a', 'b'). Got {models!r} instead.")
     runs = [side for side in (before, after) if side is not None]
     folders = [side.folder if isinstance(side, EvaluationRun) else _run_path(side, "compare(A, B)") for side in runs]
     sides = match_runs(folders) if models is None else match_models(folders, models)
     rule = Rule(
-        alpha,
-        max_drop,
-        margin,
-        parse_gates(",".join(gates)),
+        _parse("alpha", parse_alpha, alpha),
+        _parse("max_drop", parse_share, max_drop),
+        None if margin is None else _parse("margin", parse_margin, margin),
+        _parse("gates", parse_gates, gates if isinstance(gates, str) else ",".join(gates)),
         NO_POLICY if policy is None else read_policy(Path(policy)),
     )
     return Comparison(sides, compare_sides(sides, rule), rule)
+
+
+def _parse(name: str, parse: Callable[[str], T], value: object) -> T:
+    """Return the value of an argument as the commands parse it. Raises SpecError with the name of a wrong one."""
+    try:
+        return parse(str(value))
+    except SpecError as error:
+        raise SpecError(f"{name}: {error}") from error
 
 
 def _table_frame(table: Table) -> pd.DataFrame:
