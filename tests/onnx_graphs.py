@@ -45,9 +45,9 @@ def save_graph(
     weights: NDArray[np.float32] = WEIGHTS,
 ) -> Path:
     """Save a graph that multiplies the channels' means with weights; `last` are the nodes behind it."""
-    channels = 1 if len(shape) == 4 and shape[1] in (1, 3) else 3
+    channels = 1 if len(shape) == 4 and shape[1] in (1, 3, "c") else 3
     axes = [2, 3] if channels == 1 else [1, 2]
-    width = shape[1] if channels == 1 and shape[1] != 3 else 3
+    width = shape[1] if channels == 1 and shape[1] == 1 else 3
     first = [
         helper.make_node("Cast", ["images"], ["floats"], to=TensorProto.FLOAT),
         helper.make_node("ReduceMean", ["floats", "axes"], ["means"], keepdims=0),

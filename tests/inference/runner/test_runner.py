@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from PIL import Image
@@ -17,6 +18,7 @@ from eyechart.inference.requests.row_requests import Encode
 from eyechart.inference.runner.runner import Runner
 from eyechart.inference.store.arrays import CachedArray
 from eyechart.inference.store.entries import Store
+from eyechart.models.options import DtypeOption, ModelOptions
 from eyechart.models.types import Floats, Identity, ImageEncoder
 
 COUNT, SIZE = 22, 4
@@ -220,12 +222,27 @@ class Sick(Counter):
         return found
 
 
+class _Precise(ModelOptions):
+    dtype: DtypeOption = None
+
+
+class Tunable(Sick):
+    """One whose precision is an option."""
+
+    declared_options = _Precise
+
+
 def test_what_is_no_number_is_an_error_naming_picture_and_remedy(ask: Asks) -> None:
     found = ask(Sick())
     assert [*found.errors] == [3, 4]
     assert found.errors[4].startswith("imagenet/memory: s04: counter answered with NaN or infinity in float32.")
-    assert "Try dtype=float32" in found.errors[4]
+    assert found.errors[4].endswith("in float32. Check the weights and how images are prepared.")
     assert np.isnan(found.values[[3, 4]]).all()
+    half = msgspec.structs.replace(IDENTITY, dtype="float16")
+    (*_, error) = ask(Sick(identity=half)).errors.values()
+    assert error.endswith("in float16. Check the weights and how images are prepared.")
+    (*_, error) = ask(Tunable(identity=half)).errors.values()
+    assert error.endswith("in float16. Try dtype=float32, and check the weights and how images are prepared.")
 
 
 @pytest.mark.parametrize(

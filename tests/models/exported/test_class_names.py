@@ -41,3 +41,26 @@ def test_names_beside_the_file_or_one_folder_above(tmp_path: Path) -> None:
 def test_placeholders_are_no_names(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"id2label": {"0": "LABEL_0", "1": "LABEL_1"}}', encoding="utf-8")
     assert find_class_names(tmp_path / "m.onnx", {}, 2) == ()
+
+
+def test_digits_in_another_order_are_names() -> None:
+    assert find_class_names(Path("m.onnx"), {"eyechart.classes": '["1", "0"]'}, 2) == ("1", "0")
+    assert find_class_names(Path("m.onnx"), {"eyechart.classes": '["1", "2"]'}, 2) == ()
+
+
+@pytest.mark.parametrize(
+    ("config", "sentence"),
+    [
+        (
+            '{"id2label": {"1": "cat", "2": "dog"}}',
+            "the 2 outputs have the numbers from 0 on, and output 0 has no name",
+        ),
+        ('{"id2label": {"cat": 0, "dog": 1}}', "invalid literal"),
+        ("{", "Expecting property name"),
+        ("[]", "'list' object"),
+    ],
+)
+def test_names_in_another_form_are_refused(tmp_path: Path, config: str, sentence: str) -> None:
+    (tmp_path / "config.json").write_text(config, encoding="utf-8")
+    with pytest.raises(ModelError, match=rf"config\.json has names of classes that cannot be read \(.*{sentence}"):
+        find_class_names(tmp_path / "m.onnx", {}, 2)

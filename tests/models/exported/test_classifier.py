@@ -64,11 +64,20 @@ def test_logits_beside_probabilities_are_taken_as_they_are(tmp_path: Path, steps
 def test_the_head_is_known_before_an_image(tmp_path: Path, steps: Path) -> None:
     path = save_graph(tmp_path / "m.onnx")
     head = model(path, f"preprocessing={steps}").head
-    assert head is not None
     assert (head.outputs, head.imagenet) == (4, False)
     told = model(path, f"preprocessing={steps}", "imagenet=true").head
-    assert told is not None
     assert told.imagenet
+
+
+@pytest.mark.parametrize("option", ["", "like=timm[]"])
+def test_names_are_read_where_the_width_is_free_and_beside_an_original_of_other_classes(
+    tmp_path: Path, steps: Path, option: str
+) -> None:
+    proto = onnx.load(save_graph(tmp_path / "m.onnx", metadata={"eyechart.classes": '["d", "b", "a", "c"]'}))
+    proto.graph.output[0].type.tensor_type.shape.dim[1].dim_param = "classes"
+    onnx.save(proto, tmp_path / "m.onnx")
+    head = model(tmp_path / "m.onnx", f"preprocessing={steps}", *filter(None, [option])).head
+    assert (head.outputs, head.imagenet, head.names) == (4, False, ("d", "b", "a", "c"))
 
 
 @pytest.mark.parametrize(

@@ -130,9 +130,20 @@ def test_images_of_the_model_api_are_those_of_opencv(kind: str, shape: tuple[int
 @pytest.mark.parametrize(
     ("read", "sentence"),
     [
-        ("{", "is no JSON file"),
+        ("{", "is no JSON"),
         ("[]", "holds no JSON object"),
         ({"input_size": [3, 8, 8], "interpolation": "bicubic", "std": [1, 1, 1]}, "has no mean"),
+        ({name: value for name, value in TIMM.items() if name != "crop_pct"}, "has no crop_pct"),
+        (TIMM | {"crop_percent": 1.0}, "crop_percent is not known; did you mean crop_pct"),
+        (TIMM | {"crop_pct": 0}, "crop_pct 0 is not above 0"),
+        (TIMM | {"input_size": [1, 8, 8]}, "input_size 1, 8, 8 is not 3, height, width"),
+        (
+            TIMM | {"mean": [123.7, 116.3, 103.5]},
+            "not those of numbers from 0 to 1, as pixels are here: divide both by",
+        ),
+        (TIMM | {"std": [255, 255, 255]}, "not those of numbers from 0 to 1"),
+        (TIMM | {"std": [0.5, -0.5, 0.5]}, "std 0.5, -0.5, 0.5 is not above 0"),
+        (PROCESSOR | {"image_mean": [127.5] * 3}, "not those of numbers from 0 to 1"),
         (TIMM | {"crop_mode": "border"}, "crop_mode border, .* are not supported together"),
         (TIMM | {"interpolation": "random"}, "interpolation random is not supported"),
         (PROCESSOR | {"do_pad": True}, "do_pad is not supported"),
@@ -146,6 +157,18 @@ def test_settings_that_cannot_be_used(tmp_path: Path, read: Any, sentence: str) 
     given = write(tmp_path / "mine.json", read)
     with pytest.raises(ModelError, match=sentence):
         size_found(tmp_path / "m.onnx", given=str(given))
+
+
+def test_settings_may_have_one_number_for_all_channels_a_byte_order_mark_and_the_tested_size(tmp_path: Path) -> None:
+    read = TIMM | {"mean": 0.5, "std": [0.25], "test_input_size": [3, 40, 40], "test_crop_pct": 1.0}
+    (tmp_path / "m.json").write_bytes(b"\xef\xbb\xbf" + json.dumps(read).encode())
+    steps = find_preprocessing(tmp_path / "m.onnx", "", {}, None)
+    assert (steps.mean, steps.std, steps.resize, steps.crop) == ((0.5,) * 3, (0.25,) * 3, 40, (40, 40))
+
+
+def test_metadata_that_are_no_json_are_named() -> None:
+    with pytest.raises(ModelError, match=r"The entry eyechart\.preprocessing of m\.onnx is no JSON"):
+        size_found(Path("m.onnx"), {"eyechart.preprocessing": "{"})
 
 
 def test_a_file_that_is_named_must_be_there(tmp_path: Path) -> None:

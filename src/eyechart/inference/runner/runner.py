@@ -38,6 +38,7 @@ from eyechart.inference.store.arrays import (
 )
 from eyechart.inference.store.entries import Store, StoreEntry, Writer, request_key
 from eyechart.inference.store.responses import AnswerCounts, Response, Responses, StoredResponse
+from eyechart.models.options import names_of
 from eyechart.models.runtime.phases import phase
 from eyechart.models.types import (
     Classifier,
@@ -261,9 +262,12 @@ class _ImageRun:
         if not rows:
             return {}
         identity = self.model.identity
+        precision = f" in {identity.dtype}" if identity.dtype else ""
+        narrow = identity.dtype != "float32" and "dtype" in names_of(self.model.declared_options)
+        remedy = f"{'Try dtype=float32, and check' if narrow else 'Check'} the weights and how images are prepared."
         return {
             answers.indices[row]: f"{image_name(self.dataset, answers.indices[row])}: {identity.name} answered with "
-            f"NaN or infinity in {identity.dtype}. Try dtype=float32, and check the weights."
+            f"NaN or infinity{precision}. {remedy}"
             for row in rows
         }
 

@@ -31,6 +31,7 @@ from eyechart.models.types import Classifier, Floats, Head
 
 IMAGENET_KEY = "eyechart.imagenet"  # metadata: whether the outputs are one of ImageNet's lists of classes
 TINY = np.finfo(np.float32).tiny
+FREE_SIZE = (224, 224)  # of a blank image, where every image has a size of its own
 
 
 class _ClassifierOptions(ExportedOptions):
@@ -84,17 +85,24 @@ class ExportedClassifier(ExportedModel, Classifier):
         return named[0]
 
     @cached_property
-    def head(self) -> Head | None:
+    def _width(self) -> int:
+        """The number of outputs; a file that leaves it free answers a blank image, so that its names can be used."""
+        if listed := self._scores.shape[1]:
+            return listed
+        blank = self.batch([np.zeros((*(self.preprocessing.size or FREE_SIZE), 3), np.uint8)])
+        self.load(self.graph)
+        return int(self.graph.run_rows(self.image_port, blank, self._scores.name).shape[1])
+
+    @cached_property
+    def head(self) -> Head:
         """The outputs, by the shape in the file; ImageNet's if the option, the original or the file says so."""
-        width = self._scores.shape[1]
+        width = self._width
         original = self.original.head if isinstance(self.original, Classifier) else None
         given = self.options.imagenet
         told = original is None and self.graph.metadata.get(IMAGENET_KEY) == "true"
         known = told or bool(original and original.imagenet and original.outputs == width)
         imagenet = known if given is None else given
-        if not width:
-            return None
-        names = () if imagenet or original else find_class_names(self.path, self.graph.metadata, width)
+        names = () if imagenet else find_class_names(self.path, self.graph.metadata, width)
         return Head(width, imagenet=imagenet, names=names)
 
     def classify(self, images: Sequence[Any]) -> Floats:

@@ -85,7 +85,7 @@ class OnnxClip(OnnxModel, Encoder):
     @cached_property
     def image_port(self) -> Port:
         """The input that takes images; one file with both towers has inputs for texts, too."""
-        images = [port for port in self.graph.inputs if len(port.shape) == 4 and 3 in (port.shape[1], port.shape[3])]
+        images = [port for port in self.graph.inputs if len(port.shape) == 4 and port.channel_axis]
         return images[0] if self._whole and len(images) == 1 else self.graph.image_port()
 
     def _beside(self, mask: Any) -> dict[str, Any]:

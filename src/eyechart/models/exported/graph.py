@@ -41,6 +41,15 @@ class Port:
     type: Any
     shape: tuple[int | None, ...]
 
+    @property
+    def channel_axis(self) -> int | None:
+        """The axis of the three channels of images, None if there is none.
+
+        It is the one that has the length 3. Where none has, it is one of free length, and the first one comes first:
+        optimum leaves all axes free.
+        """
+        return next((axis for length in (3, None) for axis in (1, 3) if self.shape[axis] == length), None)
+
     def __str__(self) -> str:
         return f"{self.name} ({', '.join('free' if edge is None else str(edge) for edge in self.shape)})"
 
@@ -144,7 +153,7 @@ class Graph(ABC):
                 f"{self.path} has the inputs {', '.join(map(str, self.inputs))}. Expected one of images, "
                 "(n, 3, h, w) or (n, h, w, 3). A model of images and texts is onnx_clip[…]."
             )
-        if 3 not in (images[0].shape[1], images[0].shape[3]):
+        if images[0].channel_axis is None:
             raise ModelError(f"{self.path} has the input {images[0]}. Expected 3 channels, in RGB.")
         if images[0].type in WHOLE:
             kind = np.dtype(images[0].type).name

@@ -118,7 +118,7 @@ class ExportedModel(Model):
 
     @property
     def _channels_last(self) -> bool:
-        return self.image_port.shape[1] != 3
+        return self.image_port.channel_axis == 3
 
     @cached_property
     def original(self) -> Any:

@@ -7,12 +7,15 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
+from math import inf
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from eyechart.messages.suggestions import did_you_mean
 from eyechart.models.types import Floats
 
 Settings = Mapping[str, Any]
@@ -26,6 +29,8 @@ FILTERS = {
 }
 
 
+STEPS = ("input_size", "mean", "std", "interpolation", "crop_pct", "crop_mode")  # what a user writes
+OF_TIMM = ("test_input_size", "test_crop_pct", "fixed_input_size", "min_input_size")  # beside them in timm's own
 SUFFIXES = re.compile("(ImageProcessor|FeatureExtractor)(Fast|Pil)?$")  # of the classes of transformers
 SQUARE, SHORTEST, BY_SHARE = "height and width", "shorter edge", "shorter edge divided by crop_pct"
 RESIZES = {  # of a size that is one number, and whether the centre is cropped where the file does not say so
@@ -68,6 +73,19 @@ class Preprocessing:
     settings: Settings
     factor: float | None = None
     square: bool = False
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a mean or deviation that no pixels have, such as one of numbers from 0 to 255."""
+        most = max(255 * self.factor if self.factor else 1.0, 1.0)
+        if not all(0 < std < inf for std in self.std):
+            raise ValueError(f"std {_listed(self.std)} is not above 0")
+        if not all(-inf < mean < inf for mean in self.mean):
+            raise ValueError(f"mean {_listed(self.mean)} is no number")
+        if max(*self.mean, *self.std) > most:
+            raise ValueError(
+                f"mean {_listed(self.mean)} and std {_listed(self.std)} are not those of numbers from 0 to {most:g}"
+                + (", as pixels are here: divide both by 255" if most == 1 else "")
+            )
 
     @property
     def size(self) -> tuple[int, int] | None:
@@ -116,6 +134,10 @@ class Preprocessing:
         return np.ascontiguousarray(normalised.transpose(0, 3, 1, 2))
 
 
+def _listed(values: Sequence[float]) -> str:
+    return ", ".join(f"{value:g}" for value in values)
+
+
 def _interpolate(pixels: NDArray[np.uint8], width: int, height: int) -> NDArray[np.uint8]:
     """Return bytes (h, w, 3) at another size, by linear interpolation between the four nearest pixels."""
 
@@ -146,10 +168,29 @@ def from_model_api(settings: Settings) -> Preprocessing:
     )
 
 
+def from_steps(settings: Settings) -> Preprocessing:
+    """Return the steps that a user wrote in the words of timm. Raises ValueError or LookupError for other words.
+
+    Nothing is guessed: a share of the image that is missing is not timm's own, and a word like one of these is refused.
+    """
+    for name in {*settings} - {*STEPS, *OF_TIMM}:
+        if get_close_matches(name, STEPS):
+            raise ValueError(f"{name} is not known{did_you_mean(name, STEPS)}")
+    for name in STEPS[:-1]:
+        _ = settings[name]
+    return from_timm(settings)
+
+
 def from_timm(settings: Settings) -> Preprocessing:
     """Return the steps of a configuration of timm. Raises ValueError or LookupError for one that is not supported."""
-    height, width = (int(edge) for edge in settings["input_size"][-2:])
-    share, mode = settings.get("crop_pct") or 0.875, settings.get("crop_mode") or "center"
+    size = settings["input_size"]
+    if len(size) not in (2, 3) or (len(size) == 3 and size[0] != 3):
+        raise ValueError(f"input_size {_listed(size)} is not 3, height, width")
+    height, width = (int(edge) for edge in size[-2:])
+    share, mode = settings.get("crop_pct"), settings.get("crop_mode") or "center"
+    share = 0.875 if share is None else float(share)
+    if not share > 0:
+        raise ValueError(f"crop_pct {share:g} is not above 0")
     scaled = math.floor(height / share), math.floor(width / share)
     if mode not in ("center", "squash") or (mode == "center" and height != width) or share > 1:
         raise ValueError(
@@ -240,7 +281,8 @@ def _filter(name: str) -> Image.Resampling:
 
 
 def _channels(values: Any) -> tuple[float, ...]:
-    numbers = tuple(float(value) for value in values)
-    if len(numbers) != 3:
+    """Return three numbers; one number holds for each channel. Raises ValueError for two, or four and more."""
+    numbers = tuple(float(value) for value in (values if isinstance(values, list | tuple) else [values]))
+    if len(numbers) not in (1, 3):
         raise ValueError(f"{len(numbers)} numbers for 3 channels")
-    return numbers
+    return numbers * (3 // len(numbers))

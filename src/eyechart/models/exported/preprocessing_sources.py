@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from eyechart.errors import ModelError
+from eyechart.files.text_files import read_text
 from eyechart.models.exported.preprocessing import (
     Preprocessing,
     Settings,
     from_model_api,
     from_open_clip,
+    from_steps,
     from_timm,
     from_transformers,
 )
@@ -37,13 +39,13 @@ def find_preprocessing(
     if given:
         source = Path(given).expanduser()
         if not source.is_file():
-            raise ModelError(f"The file preprocessing={given} does not exist. Check the path.")
-        return _steps(str(source), _from_any(_read_json(source)) or (from_timm, _read_json(source)))
+            raise ModelError(f"The file preprocessing={given} does not exist, or is a folder. Check the path.")
+        return _steps(str(source), _of_user(_read_json(source)))
     if found := _in_metadata(path, metadata, size):
         return _steps(f"the metadata of {path}", found)
     beside = path.with_suffix(".json")
     if beside.is_file():
-        return _steps(str(beside), _from_any(_read_json(beside)) or (from_timm, _read_json(beside)))
+        return _steps(str(beside), _of_user(_read_json(beside)))
     for folder in (path.parent, path.parent.parent):
         for name, reader in READERS.items():
             if (folder / name).is_file() and (found := reader(_read_json(folder / name))):
@@ -57,12 +59,16 @@ def find_preprocessing(
 
 
 def _read_json(path: Path) -> Settings:
+    return _parse_json(read_text(path, ModelError), str(path))
+
+
+def _parse_json(text: str, source: str) -> Settings:
     try:
-        read = json.loads(path.read_text(encoding="utf-8"))
+        read = json.loads(text)
     except ValueError as error:
-        raise ModelError(f"{path} is no JSON file ({error}). Correct it, or write preprocessing=FILE.") from error
+        raise ModelError(f"{source} is no JSON ({error}). Correct it, or write preprocessing=FILE.") from error
     if not isinstance(read, dict):
-        raise ModelError(f"{path} holds no JSON object. Correct it, or write preprocessing=FILE.")
+        raise ModelError(f"{source} holds no JSON object. Correct it, or write preprocessing=FILE.")
     return read
 
 
@@ -82,6 +88,11 @@ def _steps(source: str, found: _Found) -> Preprocessing:
         ) from error
 
 
+def _of_user(read: Settings) -> _Found:
+    """Return the settings in a file that a user names: of a kind that exporters write, or steps in timm's words."""
+    return _from_any(read) or (from_steps, {**read, **_tested(read)})
+
+
 def _from_any(read: Settings) -> _Found | None:
     return next(filter(None, (reader(read) for reader in READERS.values())), None)
 
@@ -90,8 +101,13 @@ def _of_timm(read: Settings) -> _Found | None:
     """Return the settings in a config.json of timm, at the size that the weights were tested with."""
     if not isinstance(config := read.get("pretrained_cfg"), Mapping):
         return None
+    return from_timm, {**config, **_tested(config)}
+
+
+def _tested(config: Settings) -> Settings:
+    """Return the size and the share of a configuration of timm that its weights were tested with, where it says so."""
     tested = {"input_size": config.get("test_input_size"), "crop_pct": config.get("test_crop_pct")}
-    return from_timm, {**config, **{name: value for name, value in tested.items() if value}}
+    return {name: value for name, value in tested.items() if value}
 
 
 def _of_open_clip(read: Settings) -> _Found | None:
@@ -119,8 +135,7 @@ READERS: Mapping[str, Callable[[Settings], _Found | None]] = {
 def _in_metadata(path: Path, metadata: Mapping[str, str], size: tuple[int, int] | None) -> _Found | None:
     """Return the settings in a graph's own metadata: eyechart's, OpenVINO Model API's, LiteRT's or Ultralytics'."""
     if text := metadata.get(KEY):
-        settings = json.loads(text)
-        return _from_any(settings) or (from_timm, settings)
+        return _of_user(_parse_json(text, f"The entry {KEY} of {path}"))
     if "model_info mean_values" in metadata:
         return _of_model_api(path, metadata, size)
     if LITERT_MEAN in metadata and size:
