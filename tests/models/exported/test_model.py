@@ -22,7 +22,7 @@ model = partial(open_file, OnnxClassifier)
     "shape", [("n", 3, 8, 8), ("n", 8, 8, 3), ("n", 3, "h", "w"), ("n", "c", "h", "w"), ("n", "h", "w", 3)]
 )
 def test_channels_may_be_first_or_last(tmp_path: Path, steps: Path, shape: tuple[Any, ...]) -> None:
-    made = model(save_graph(tmp_path / "m.onnx", ("n", *shape)), f"preprocessing={steps}")
+    made = model(save_graph(tmp_path / "m.onnx", shape), f"preprocessing={steps}")
     np.testing.assert_allclose(answers(made), expected(), atol=1e-5)
 
 

@@ -12,6 +12,7 @@ from eyechart.files.text_files import read_text
 
 CLASSES_KEY = "eyechart.classes"
 _PLACEHOLDER = re.compile(r"(?:LABEL_|class_?)?(\d+)")  # what exporters write where they know no name
+_NONE: Sequence[str] = ()
 _UNREADABLE = (ValueError, SyntaxError, TypeError, AttributeError)  # of settings in another form
 
 
@@ -27,7 +28,7 @@ def find_class_names(path: Path, metadata: Mapping[str, str], outputs: int) -> t
         ModelError: There are names for another number of outputs, or in another form.
     """
     beside = [folder / "config.json" for folder in (path.parent, path.parent.parent)]
-    source, names = f"The metadata of {path}", ()
+    source, names = f"The metadata of {path}", _NONE
     try:
         names = _in_metadata(metadata)
         for source in () if names else (str(file) for file in beside if file.is_file()):
