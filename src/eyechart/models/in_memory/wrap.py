@@ -9,7 +9,7 @@ module is used as it is, on its device and in its precision. `evaluating` sets i
 import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -33,6 +33,10 @@ from eyechart.models.weights import hub_files, weight_source
 from eyechart.models.weights.state_digests import module_sha256
 
 BACKEND = "memory"
+ONE_BY_ONE = (
+    "The module is quantised dynamically: an answer depends on the other images of its batch, so images are answered "
+    "one by one."
+)
 ACCEPTED = (
     "Give a specification such as open_clip[ViT-B-32,pretrained=openai], (module, transform) for a classifier, a model "
     "of timm, (model, preprocess, tokenizer) of open_clip, (model, processor) of transformers, or an object of a class "
@@ -69,6 +73,10 @@ def _find_wrapper(model: Any, name: str) -> tuple[ModelSpec, Model]:
     if isinstance(model, Model):
         return spec, model
     module, *others = parts
+    if isinstance(module, type):
+        raise ModelError(f"The model is the class {module.__name__}. Give an object of it: {module.__name__}(…).")
+    if type(module).__name__ == "ExportedProgram":
+        raise ModelError("The model is a program of torch.export. Give its module: (program.module(), transform).")
     if not (callable(getattr(module, "state_dict", None)) and callable(getattr(module, "parameters", None))):
         raise ModelError(f"The model is of the type {type(module).__name__}. {ACCEPTED}")
     if hasattr(module, "encode_image") and len(others) in (2, 3):
@@ -108,6 +116,34 @@ def _source_of(function: FunctionType) -> bytes:
         return function.__code__.co_code
 
 
+def _placement(module: Any) -> tuple[str, str]:
+    """Return the device of a module, and the type of the floats that its first layer multiplies with.
+
+    Quantised weights may be whole numbers, and a module without weights computes in float32.
+    """
+    tensors = [*module.parameters(), *module.buffers()]
+    floats = [tensor for tensor in tensors if tensor.is_floating_point()]
+    first = next(iter([*(tensor for tensor in floats if tensor.ndim > 1), *floats]), None)
+    dtype = "float32" if first is None else str(first.dtype).removeprefix("torch.")
+    return str(tensors[0].device) if tensors else "cpu", dtype
+
+
+def _is_quantised_dynamically(module: Any) -> bool:
+    """Return whether a layer of torch finds the scale of its input in a batch."""
+    layers = any(".quantized.dynamic" in type(part).__module__ for part in module.modules())
+    return layers or "quantized::linear_dynamic" in str(getattr(module, "inlined_graph", ""))
+
+
+def _fixed_batch(module: Any) -> int | None:
+    """Return the number of images that the module of a `torch.export` takes, None for any number and other modules."""
+    from torch.fx import GraphModule
+
+    nodes = module.graph.nodes if isinstance(module, GraphModule) else ()
+    inputs = [node.meta["val"] for node in nodes if node.op == "placeholder" and "val" in node.meta]
+    first = next((part.shape[0] for part in inputs if getattr(part, "ndim", 0) == 4), None)
+    return first if isinstance(first, int) else None
+
+
 class InMemory(Model):
     """What all models in memory share: the module, its device and precision, and its identity."""
 
@@ -116,9 +152,14 @@ class InMemory(Model):
 
     def use(self, spec: ModelSpec, module: Any) -> None:
         """Set the specification and the module, with its device and the precision of its weights."""
-        weight = next(iter(module.parameters()))
         self.spec, self.module = spec, module
-        self.device, self.dtype = str(weight.device), str(weight.dtype).removeprefix("torch.")
+        self.device, self.dtype = _placement(module)
+        self.batch_size = 1 if _is_quantised_dynamically(module) else _fixed_batch(module) or self.batch_size
+
+    @property
+    def model_note(self) -> str:
+        """That images are answered one by one, where they are."""
+        return ONE_BY_ONE if _is_quantised_dynamically(self.module) else ""
 
     @abstractmethod
     def describe_processor(self) -> Mapping[str, Any]:
@@ -143,13 +184,20 @@ class InMemory(Model):
     @contextmanager
     def evaluating(self) -> Iterator[None]:
         """Set the module to evaluation mode, and in the end restore the mode of each part."""
-        modes = [(part, part.training) for part in self.module.modules()]
-        self.module.eval()
+        modes = [(part, part.training) for part in self.module.modules() if hasattr(part, "training")]
+        with suppress(NotImplementedError):  # of the module of a `torch.export`, which keeps the mode of its export
+            self.module.eval()
         try:
             yield
         finally:
             for part, training in modes:
                 part.training = training
+
+
+def _shown(prepared: Any) -> str:
+    """Return the type of what a transform returned, with its shape."""
+    shape = getattr(prepared, "shape", None)
+    return type(prepared).__name__ + (f" of shape {tuple(shape)}" if shape is not None else "")
 
 
 class _ClassifierInMemory(InMemory, Classifier):
@@ -168,10 +216,20 @@ class _ClassifierInMemory(InMemory, Classifier):
         return self.transform(image)
 
     def stack(self, images: Sequence[Any]) -> Any:
-        """Return prepared images as one batch on the device, in the precision of the weights."""
+        """Return prepared images as one batch on the device; floats get the precision of the weights."""
         import torch
 
-        return torch.stack([*map(torch.as_tensor, images)]).to(self.device, getattr(torch, self.dtype))
+        try:
+            batch = torch.stack([*map(torch.as_tensor, images)]).to(self.device)
+        except (RuntimeError, TypeError, ValueError) as error:
+            if torch_runtime.out_of_memory(error):
+                raise
+            made = " and ".join(dict.fromkeys(_shown(image) for image in images[:2]))
+            raise ModelError(
+                f"The transform of {self.spec.name} returned {made}. Expected a tensor (3, h, w) of one size for all "
+                "images."
+            ) from error
+        return batch.to(getattr(torch, self.dtype)) if batch.is_floating_point() else batch
 
     def classify(self, images: Sequence[Any]) -> Floats:
         """Return logits (n, classes)."""

@@ -1,31 +1,101 @@
 """The sha256 of weights that are in memory: modules and tensors of torch, arrays of numpy."""
 
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
+from io import BytesIO
+from pickletools import genops
 from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 
+from eyechart.models.types import ADDRESS
+
+MANGLED = re.compile(rb"\.?___torch_mangle_\d+")
 MOST_LEVELS = 4  # of containers and objects in one another
 UNREADABLE = (RuntimeError, ValueError, TypeError, NotImplementedError)  # a tensor without values, such as a meta one
 
 
 def module_sha256(module: Any) -> str:
-    """Return the sha256 of a module's state dict: names, types, shapes and bytes; tensors are hashed in threads."""
-    tensors = [(name, value) for name, value in sorted(module.state_dict().items()) if hasattr(value, "detach")]
-    with ThreadPoolExecutor() as pool:
-        return sha256(b"".join(pool.map(_hash_tensor, tensors))).hexdigest()
+    """Return the sha256 of a module's state: names, types, shapes and bytes; tensors are hashed in threads.
 
-
-def _hash_tensor(item: tuple[str, Any]) -> bytes:
+    These are its state dict, with packed weights of quantised layers and extra state, the buffers that are no part of
+    it, and the code of TorchScript, which has the weights of a frozen module.
+    """
     import torch
 
-    name, tensor = item
-    digest = sha256(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
-    digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+    state = module.state_dict()
+    items = [part for name, value in sorted(state.items()) for part in _values_in(name, value)]
+    items += [(name, value) for name, value in sorted(module.named_buffers()) if name not in state]
+    if isinstance(module, torch.jit.ScriptModule):
+        items += _parts_of_script(module.save_to_buffer())
+    with ThreadPoolExecutor() as pool:
+        return sha256(b"".join(pool.map(_hash_value, items))).hexdigest()
+
+
+def _parts_of_script(data: bytes) -> Iterator[tuple[str, str]]:
+    """Yield the code and the weights of TorchScript as it is saved.
+
+    Left out are the lines of the source, the id of the archive, and the number that a second class of one name gets.
+    """
+    with ZipFile(BytesIO(data)) as archive:
+        for name in sorted(archive.namelist()):
+            part = archive.read(name)
+            if name.endswith(".pkl"):
+                codes = (f"{code.name} {argument}" for code, argument, _ in genops(part))
+                part = "\n".join(codes).encode()
+            if not name.endswith((".debug_pkl", "serialization_id")):
+                yield MANGLED.sub(b"", name.encode()).decode(), sha256(MANGLED.sub(b"", part)).hexdigest()
+
+
+def _values_in(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the tensors and other values in an entry of a state dict, which may be a container."""
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from _values_in(f"{name}.{key}", part)
+    elif isinstance(value, list | tuple):
+        for number, part in enumerate(value):
+            yield from _values_in(f"{name}.{number}", part)
+    elif isinstance(value, np.ndarray | np.generic):
+        yield name, f"{value.dtype} {value.shape} {_array_sha256(np.asarray(value))}"
+    else:
+        yield name, value if hasattr(value, "detach") else ADDRESS.sub("", repr(value))
+
+
+def _hash_value(item: tuple[str, Any]) -> bytes:
+    import torch
+
+    name, value = item
+    if isinstance(value, str):
+        return sha256(f"{name} {value}".encode()).digest()
+    digest = sha256(f"{name} {value.dtype} {tuple(value.shape)}\n".encode())
+    for part in _plain_parts(value.detach()):
+        digest.update(part if isinstance(part, bytes) else part.contiguous().reshape(-1).view(torch.uint8).numpy())
     return digest.digest()
+
+
+def _plain_parts(tensor: Any) -> Iterator[Any]:
+    """Yield the plain tensors on the processor and the bytes of a tensor, which may be quantised, sparse or wrapped."""
+    import torch
+
+    if tensor.is_meta:
+        return  # it has no values
+    if hasattr(tensor, "__tensor_flatten__"):  # as torchao's
+        names, context = tensor.__tensor_flatten__()
+        yield ADDRESS.sub("", repr(context)).encode()
+        for name in names:
+            yield from _plain_parts(getattr(tensor, name))
+    elif tensor.is_quantized:
+        each = tensor.qscheme() in (torch.per_channel_affine, torch.per_channel_affine_float_qparams)
+        yield tensor.int_repr().cpu()
+        yield from (tensor.q_per_channel_scales().cpu(), tensor.q_per_channel_zero_points().cpu()) if each else ()
+        yield repr(tensor.q_per_channel_axis() if each else (tensor.q_scale(), tensor.q_zero_point())).encode()
+    else:
+        dense = tensor if tensor.layout is torch.strided else tensor.to_dense()
+        yield dense.cpu().resolve_conj().resolve_neg()
 
 
 def digests_in(values: Mapping[str, Any], follow: Callable[[Any], bool]) -> Iterator[str]:
@@ -72,6 +142,6 @@ def _torch_sha256(name: str, value: Any) -> str | None:
     if torch is None or not isinstance(value, torch.nn.Module | torch.Tensor):
         return None
     try:
-        return module_sha256(value) if isinstance(value, torch.nn.Module) else _hash_tensor((name, value)).hex()
+        return module_sha256(value) if isinstance(value, torch.nn.Module) else _hash_value((name, value)).hex()
     except UNREADABLE:
         return ""
