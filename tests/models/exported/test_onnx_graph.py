@@ -9,6 +9,8 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+from onnx.external_data_helper import set_external_data
+from onnxruntime.quantization import CalibrationDataReader, QuantFormat, quantize_static
 from PIL import Image
 
 from eyechart.errors import ModelError
@@ -20,6 +22,14 @@ from tests.models.exported.plain_images import COLOURS, HALF, answers, expected,
 from tests.onnx_graphs import save_graph, save_huge_graph
 
 model = partial(open_file, OnnxClassifier)
+
+
+class Colours(CalibrationDataReader):
+    def __init__(self) -> None:
+        self.batches = iter([{"images": np.ones((1, 3, 8, 8), np.float32)}])
+
+    def get_next(self) -> Any:
+        return next(self.batches, None)
 
 
 def test_the_threads_are_those_of_the_suites_division(
@@ -42,16 +52,37 @@ def test_external_weights_are_in_the_digest(tmp_path: Path, steps: Path) -> None
     assert model(path, f"preprocessing={steps}").identity.weights_sha256 != before
 
 
+def test_external_constants_of_nodes_and_inner_graphs_are_weights(tmp_path: Path, steps: Path) -> None:
+    values = numpy_helper.from_array(np.arange(4, dtype=np.float32), "values")
+    constant = helper.make_node("Constant", [], ["shift"], value=values)
+    inner = helper.make_graph(
+        [constant], "inner", [], [helper.make_tensor_value_info("shift", TensorProto.FLOAT, (4,))]
+    )
+    last = [
+        helper.make_node("If", ["always"], ["chosen"], then_branch=inner, else_branch=inner),
+        helper.make_node("Add", ["product", "chosen"], ["logits"]),
+    ]
+    proto = onnx.load(save_graph(tmp_path / "m.onnx", last=last))
+    proto.graph.initializer.append(numpy_helper.from_array(np.array(True), "always"))
+    set_external_data(proto.graph.node[-2].attribute[0].g.node[0].attribute[0].t, "shift.bin")
+    onnx.save(proto, tmp_path / "m.onnx")
+    (tmp_path / "shift.bin").write_bytes(values.raw_data)
+    assert model(tmp_path / "m.onnx", f"preprocessing={steps}").weight_files == (
+        tmp_path / "m.onnx",
+        tmp_path / "shift.bin",
+    )
+
+
+@pytest.mark.parametrize("kind", ["QDQ", "QOperator"])
+def test_a_quantised_softmax_is_one(tmp_path: Path, steps: Path, kind: str) -> None:
+    soft = [helper.make_node("Softmax", ["product"], ["logits"])]
+    path, quantised = save_graph(tmp_path / "m.onnx", last=soft), tmp_path / "int8.onnx"
+    quantize_static(path, quantised, Colours(), quant_format=QuantFormat[kind])
+    assert [node.op_type for node in onnx.load(quantised).graph.node][-1] == "DequantizeLinear"
+    np.testing.assert_allclose(np.exp(answers(model(quantised, f"preprocessing={steps}"))).sum(axis=1), 1, atol=0.02)
+
+
 def test_a_statically_quantised_file_is_another_model(tmp_path: Path, steps: Path) -> None:
-    from onnxruntime.quantization import CalibrationDataReader, quantize_static
-
-    class Colours(CalibrationDataReader):
-        def __init__(self) -> None:
-            self.batches = iter([{"images": np.ones((1, 3, 8, 8), np.float32)}])
-
-        def get_next(self) -> Any:
-            return next(self.batches, None)
-
     path = save_graph(tmp_path / "m.onnx")
     quantize_static(path, tmp_path / "int8.onnx", Colours())
     made = model(tmp_path / "int8.onnx", f"preprocessing={steps}")

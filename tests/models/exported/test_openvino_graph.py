@@ -5,8 +5,9 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
-from onnx import helper
+from onnx import helper, numpy_helper
 
 from eyechart.errors import ModelError
 from eyechart.models.exported.classifier import OnnxClassifier, OpenVinoClassifier
@@ -118,10 +119,19 @@ def test_external_weights_of_an_onnx_file_are_in_the_digest(tmp_path: Path, step
         _ = model(path, f"preprocessing={steps}").identity
 
 
-def test_probabilities_become_their_logarithms(tmp_path: Path, steps: Path) -> None:
-    path = save_graph(tmp_path / "m.onnx", last=[helper.make_node("Softmax", ["product"], ["logits"])])
-    logs = answers(model(path, f"preprocessing={steps}"))
-    np.testing.assert_allclose(np.exp(logs).sum(axis=1), 1, atol=1e-5)
+@pytest.mark.parametrize("quantised", [False, True])
+def test_probabilities_become_their_logarithms(tmp_path: Path, steps: Path, quantised: bool) -> None:
+    nodes = [helper.make_node("Softmax", ["product"], ["soft" if quantised else "logits"])]
+    whole = [
+        helper.make_node("QuantizeLinear", ["soft", "scale", "zero"], ["whole"]),
+        helper.make_node("DequantizeLinear", ["whole", "scale", "zero"], ["logits"]),
+    ]
+    proto = onnx.load(save_graph(tmp_path / "m.onnx", last=[*nodes, *(whole if quantised else ())]))
+    for name, value in {"scale": np.float32(1 / 255), "zero": np.uint8(0)}.items():
+        proto.graph.initializer.append(numpy_helper.from_array(np.array(value), name))
+    onnx.save(proto, tmp_path / "m.onnx")
+    logs = answers(model(tmp_path / "m.onnx", f"preprocessing={steps}"))
+    np.testing.assert_allclose(np.exp(logs).sum(axis=1), 1, atol=0.02 if quantised else 1e-5)
     assert logs.max() <= 0
 
 

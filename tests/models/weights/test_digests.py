@@ -64,8 +64,9 @@ def test_another_process_does_not_read_the_file_again(
         lambda path: written(path, b"two"[:2]),
         lambda path: written(path, b"two", OLD + 1),
         lambda path: written(path.with_name("new"), b"two").replace(path),
+        lambda path: written(path, b"two"),
     ],
-    ids=["size", "time", "inode"],
+    ids=["size", "time", "inode", "content"],
 )
 def test_a_changed_file_is_read_again(
     tmp_path: Path, reads: list[Path], new_process: Callable[[], None], change: Callable[[Path], object]

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
+from itertools import chain
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,9 @@ PROVIDERS = {
     "tensorrt": "TensorrtExecutionProvider",
     "openvino": "OpenVINOExecutionProvider",
 }
-PASSED_ON = {"Identity", "Cast", "Reshape", "Flatten", "Squeeze"}  # operators after a softmax that change no number
+SOFTMAXES = {"Softmax", "QLinearSoftmax"}
+PASSED_ON = {"Identity", "Cast", "Reshape", "Flatten", "Squeeze", "Transpose", "QuantizeLinear", "DequantizeLinear"}
+# operators after a softmax that keep its meaning
 LOADING = """
 import sys, onnxruntime
 options = onnxruntime.SessionOptions()
@@ -61,9 +64,10 @@ class OnnxGraph(Graph):
         """The file and those of its external tensors."""
         from onnx.external_data_helper import uses_external_data
 
+        tensors = chain(_tensors_in(self._proto.graph), *map(_tensors_in, self._proto.functions))
         names = {
             entry.value
-            for tensor in self._proto.graph.initializer
+            for tensor in tensors
             if uses_external_data(tensor)
             for entry in tensor.external_data
             if entry.key == "location"
@@ -121,7 +125,7 @@ class OnnxGraph(Graph):
         node = makers.get(output)
         while node is not None and node.op_type in PASSED_ON:
             node = makers.get(node.input[0])
-        return node is not None and node.op_type == "Softmax"
+        return node is not None and node.op_type in SOFTMAXES
 
     @cached_property
     def _session(self) -> Any:
@@ -189,6 +193,17 @@ class OnnxGraph(Graph):
             if any(text in str(error) for text in ("allocate memory", "BFCArena", "bad allocation", "bad_alloc")):
                 raise MemoryError(str(error)) from error
             raise RuntimeError(str(error)) from error
+
+
+def _tensors_in(graph: Any) -> Iterator[Any]:
+    """Yield the tensors of a graph or function: weights, constants of its nodes, and those of graphs in its nodes."""
+    yield from getattr(graph, "initializer", ())
+    for sparse in getattr(graph, "sparse_initializer", ()):
+        yield from (sparse.values, sparse.indices)
+    for attribute in (attribute for node in graph.node for attribute in node.attribute):
+        yield from (attribute.t, *attribute.tensors)
+        for inner in (attribute.g, *attribute.graphs):
+            yield from _tensors_in(inner)
 
 
 def _port(value: Any) -> Port:

@@ -14,7 +14,8 @@ from eyechart.models.exported.graph import QUANTISED, Graph, Port, check_file
 from eyechart.models.exported.onnx_graph import OnnxGraph
 
 TYPES: Mapping[str, Any] = {"f32": np.float32, "f16": np.float16, "u8": np.uint8, "i64": np.int64, "i32": np.int32}
-PASSED_ON = {"Convert", "Reshape", "Squeeze"}  # operators after a softmax that change no number
+PASSED_ON = {"Convert", "Reshape", "Squeeze", "Transpose"}  # operators after a softmax that change no number
+SCALED = {"Subtract", "Multiply"}  # those between whole numbers and floats, behind a FakeQuantize
 
 
 class OpenVinoGraph(Graph):
@@ -85,10 +86,11 @@ class OpenVinoGraph(Graph):
     def ends_in_softmax(self, output: str) -> bool:
         """Return whether the last operator before an output is a softmax."""
         (port,) = (port for port, named in zip(self._model.outputs, self.outputs, strict=True) if named.name == output)
-        node = port.get_node().input_value(0).get_node()
-        while node.get_type_name() in PASSED_ON:
+        node, passed = port.get_node().input_value(0).get_node(), set[str]()
+        while (kind := node.get_type_name()) in PASSED_ON | SCALED | {"FakeQuantize"}:
+            passed.add(kind)
             node = node.input_value(0).get_node()
-        return bool(node.get_type_name() == "Softmax")
+        return kind == "Softmax" and ("FakeQuantize" in passed or passed.isdisjoint(SCALED))
 
     @cached_property
     def _compiled(self) -> Any:
@@ -106,7 +108,7 @@ class OpenVinoGraph(Graph):
             remedy = (
                 "Free memory, or export the file with a smaller batch or smaller images"
                 if _is_memory(error)
-                else "Write precision=f32, or convert the file again"
+                else f"{'' if self.hint == 'f32' else 'Write precision=f32, or '}convert the file again".capitalize()
             )
             raise ModelError(
                 f"OpenVINO {openvino.__version__} cannot compute {self.path} in {self.hint} ({_reason(error)}). "

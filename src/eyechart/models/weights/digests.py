@@ -15,11 +15,15 @@ FRESH = 2_000_000_000  # nanoseconds before hashing in which a further write may
 
 
 class FileState(msgspec.Struct, frozen=True):
-    """The state of a file that is known without reading it; any change invalidates a cached digest."""
+    """The state of a file that is known without reading it; any change invalidates a cached digest.
+
+    A copy may keep size and date (`cp -p`, rsync), and only the time of the last change of its entry tells it.
+    """
 
     path: str
     size: int
     mtime_ns: int
+    ctime_ns: int
     inode: int
     device: int
 
@@ -61,7 +65,7 @@ def file_sha256(path: Path) -> str:
 def file_state(path: Path) -> FileState:
     """Return the state of a file at a path without links. Raises OSError."""
     status = path.stat()
-    return FileState(str(path), status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev)
+    return FileState(str(path), status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev)
 
 
 @cache
