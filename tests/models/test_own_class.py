@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from eyechart.errors import EyechartError, ModelError, SpecError
+from eyechart.errors import EyechartError, ModelError, RequestError, SpecError
+from eyechart.models.own_class import explained
 from eyechart.models.registry import _inherited, capabilities, create_model
 from eyechart.models.spec import parse_spec
 
@@ -70,6 +71,7 @@ def test_an_option_that_the_class_declares_is_its_own(write: Callable[..., Any])
             "import absent_package",
             r"line 1: ModuleNotFoundError.*the package that has the module absent_package",
         ),
+        ("import sys; sys.exit(2)", r"The import of own failed at \S+own\.py, line 1: SystemExit: 2"),
         ("class N: pass", r"this module has no M\. Correct the name of the class"),
         ("class Mm: pass", r"has no M\. Correct the name of the class"),
         ("M = 3", r"this module has M as an object of the type int"),
@@ -97,11 +99,30 @@ def test_a_module_that_cannot_be_used_is_named_with_file_and_line(
             "import absent_package",
             "line 10: ModuleNotFoundError.*the package that has the module absent_package",
         ),
+        ("raise SystemExit('no GPU')", r"The constructor of M failed at \S+own\.py, line 10: SystemExit: no GPU"),
     ],
 )
 def test_an_error_of_the_constructor_is_named(write: Callable[..., Any], body: str, sentence: str) -> None:
     with pytest.raises(EyechartError, match=sentence):
         write(body=body)
+
+
+@pytest.mark.parametrize("error", ["KeyError('logits')", "SystemExit(2)", "AssertionError"])
+def test_an_error_while_the_class_answers_is_named(write: Callable[..., Any], error: str) -> None:
+    model = write(imports=f"def fail(*_):\n    raise {error}\n")
+    name = error.partition("(")[0]
+    with (
+        pytest.raises(ModelError, match=rf"'own:M\[\]': The class M failed at \S+own\.py, line \d+: {name}"),
+        explained(model),
+    ):
+        sys.modules["own"].fail()
+
+
+def test_memory_that_runs_out_and_errors_of_eyechart_are_left_as_they_are(write: Callable[..., Any]) -> None:
+    for error in (MemoryError(), RuntimeError("CUDA out of memory"), RequestError({0: "too long"})):
+        with pytest.raises(type(error)) as raised, explained(write()):
+            raise error
+        assert raised.value is error
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,10 @@ from eyechart.models.own_class_identity import (
     own_package,
     source_files,
 )
+from eyechart.models.runtime.torch_runtime import out_of_memory
 from eyechart.models.runtime.torchvision_repair import repair
 from eyechart.models.spec import ModelSpec
+from eyechart.models.types import Model
 
 FILE_SUFFIX = ".py"
 SUPPLIED = ("device", "offline")  # what every class gets if it has parameters of these names
@@ -67,7 +69,7 @@ def load_class(target: str) -> Any:
             f"'{target}' needs the module {module}, and there is no {absent} in the working folder {here} or among "
             "the installed packages. Correct the name, or run the command where the file is."
         ) from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script that reads arguments of its own ends Python
         raise ModelError(f"'{target}': {_describe_failure(f'The import of {module}', error)}") from error
     model_class = getattr(imported, name, None)
     if not inspect.isclass(model_class):
@@ -99,7 +101,7 @@ def _missing_import(subject: str, action: str, error: ModuleNotFoundError) -> Mo
     )
 
 
-def _describe_failure(action: str, error: Exception) -> str:
+def _describe_failure(action: str, error: BaseException) -> str:
     """Return a sentence about an error of the user's code, with the last line of that code."""
     if isinstance(error, SyntaxError):
         location = f" at {error.filename}, line {error.lineno}"
@@ -108,6 +110,24 @@ def _describe_failure(action: str, error: Exception) -> str:
         location = f" at {frames[-1].filename}, line {frames[-1].lineno}" if frames else ""
     message = " ".join(str(error).split())
     return f"{action} failed{location}: {type(error).__name__}{f': {message}' if message else ''}".rstrip(".") + "."
+
+
+@contextmanager
+def explained(model: Model) -> Iterator[None]:
+    """Turn an error of a class of the user, while it answers, into a sentence with its last line.
+
+    Memory that runs out, and errors of eyechart's own models, are left to the caller.
+    """
+    try:
+        yield
+    except EyechartError:
+        raise
+    except (Exception, SystemExit) as error:
+        if model.made_from is None or ":" not in model.made_from.backend or out_of_memory(error):
+            raise
+        raise ModelError(
+            f"'{model.made_from}': {_describe_failure(f'The class {type(model).__name__}', error)}"
+        ) from error
 
 
 def make(model_class: Any, spec: ModelSpec, supplied: Mapping[str, Any]) -> Any:
@@ -154,7 +174,7 @@ def make(model_class: Any, spec: ModelSpec, supplied: Mapping[str, Any]) -> Any:
         raise
     except ModuleNotFoundError as error:
         raise _missing_import(str(spec), action, error) from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         wrong = isinstance(error, TypeError | AttributeError) and SPEC_IN_MESSAGE.search(str(error))
         remedy = f" {SIGNATURE}" if wrong else ""
         raise ModelError(f"'{spec}': {_describe_failure(action, error)}{remedy}") from error

@@ -7,9 +7,12 @@ from threading import Event, Lock
 from typing import Any
 
 import numpy as np
+import pytest
+import torch
 from PIL import Image
 
 from eyechart.data.readers.in_memory import build_pairs
+from eyechart.errors import ModelError
 from eyechart.inference.engines.local import LocalEngine
 from eyechart.inference.engines.work_units import Job, WorkUnit, answer_work_unit
 from eyechart.inference.requests.row_requests import Classify
@@ -78,3 +81,39 @@ def test_a_file_that_changed_is_an_error_of_its_number(tmp_path: Path) -> None:
     ((numbers, part),) = answer_work_unit(LocalEngine(), model, job.sent_once, (1, 3), job.images(WorkUnit((1, 3))))
     assert (numbers, part.indices) == ((1, 3), (1,))
     assert "changed after the data set was indexed" in part.errors[3]
+
+
+class Given(Classifier):
+    """Answers with what it is given."""
+
+    identity = Identity(
+        backend="given", name="given", weights_sha256="", dtype="", device="", processor={}, libraries={}
+    )
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
+
+    def prepare(self, image: Image.Image) -> Any:
+        """Do nothing."""
+        return image
+
+    def classify(self, images: Sequence[Any]) -> Any:
+        """Return what is given."""
+        return self.values
+
+
+def ask(values: Any) -> Floats:
+    job = Job(Classify(), build_pairs([(Image.new("RGB", (2, 2)), "grey")], "shades", "all", ("grey",)))
+    ((_, part),) = answer_work_unit(LocalEngine(), Given(values), job.sent_once, (0,), job.images(WorkUnit((0,))))
+    return part.values
+
+
+def test_an_answer_may_be_a_tensor_in_any_precision_and_a_list() -> None:
+    for values in (torch.ones(1, 2, dtype=torch.bfloat16), torch.ones(1, 2, requires_grad=True), [[1, 1]]):
+        np.testing.assert_array_equal(ask(values), [[1, 1]])
+
+
+@pytest.mark.parametrize("kind", [complex, str])
+def test_an_answer_that_is_no_numbers_is_refused(kind: type) -> None:
+    with pytest.raises(ModelError, match=r"given gave numbers of the type .*\. Expected floats\."):
+        ask(np.ones((1, 2)).astype(kind))

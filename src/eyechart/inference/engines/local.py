@@ -32,6 +32,7 @@ from eyechart.inference.requests.row_requests import (
     ScoreChoices,
 )
 from eyechart.inference.requests.text_requests import Generate
+from eyechart.models.own_class import explained
 from eyechart.models.runtime.torch_runtime import out_of_memory
 from eyechart.models.types import (
     Answer,
@@ -83,7 +84,7 @@ class LocalEngine:
 
     def answer_texts(self, request: BaseRequest, model: Model) -> Floats:
         """Return the answer to a request about texts, of shape (rows, d)."""
-        with self.turn:
+        with self.turn, explained(model):
             match request, model:
                 case Encode(items=tuple(texts)), TextEncoder() as encoder:
                     return encoder.encode_texts(texts)
@@ -100,7 +101,7 @@ class LocalEngine:
         texts = request.items or ()
         answers = _OOMBackoff(lambda items: _score(request, model, items), model.batch_size, pad=False)
         for batch in batches(numbers, model.batch_size):
-            with self.turn:
+            with self.turn, explained(model):
                 scored = _score_batch(answers, [(number, _fill_parts(request, texts[number])) for number in batch])
             yield scored
 
@@ -151,13 +152,23 @@ def _answer_prepared(request: BaseRequest, model: Model, items: Sequence[Any]) -
 
     Raises ModelError for an array of another shape, since its rows could not be assigned to images.
     """
-    values = np.asarray(call(request, model, items), np.float32)
+    with explained(model):
+        values = _to_floats(call(request, model, items), model)
     if values.ndim != 2 or len(values) != len(items):
         raise ModelError(
             f"{model.identity.name} gave an array of shape {values.shape} for {len(items)} images. Expected one row of "
             "numbers an image: correct the backend."
         )
     return values
+
+
+def _to_floats(values: Any, model: Model) -> Floats:
+    """Return what a model gave as an array of floats; a tensor may be on any device, and in any precision."""
+    if hasattr(values, "detach"):
+        values = values.detach().float().cpu().numpy()
+    if isinstance(values, np.ndarray) and values.dtype.kind not in "fiubO":
+        raise ModelError(f"{model.identity.name} gave numbers of the type {values.dtype}. Expected floats.")
+    return np.asarray(values, np.float32)
 
 
 def call(request: BaseRequest, model: Model, items: Sequence[Any]) -> Floats:
@@ -292,8 +303,9 @@ def _generate_group(
         else:
             raise unsupported(batch, model, "scorer")
         try:
-            for position, answer in _check_one_per_request(answers, sent, model.identity.name):
-                yield sent[position], answer
+            with explained(model):
+                for position, answer in _check_one_per_request(answers, sent, model.identity.name):
+                    yield sent[position], answer
         finally:
             if isinstance(answers, Stream):
                 answers.close()  # before the requests, which a thread of the model may be taking

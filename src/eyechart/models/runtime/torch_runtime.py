@@ -94,7 +94,7 @@ def empty_cache() -> None:
             torch.cuda.empty_cache()
 
 
-def out_of_memory(error: Exception) -> bool:
+def out_of_memory(error: BaseException) -> bool:
     """Return whether an exception of any library means that memory ran out."""
     message = str(error).lower()
     named = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
