@@ -46,6 +46,7 @@ def test_all_classes_of_a_group_are_paired(write: Write, key: str) -> None:
 
 def test_a_csv_needs_two_columns(write: Write) -> None:
     assert equivalent_pairs(write("p.csv", "a,b\n1,2\n3,4\n")) == ((1, 2), (3, 4))
+    assert equivalent_pairs(write("p.csv", "note, B ,A\nx,2,1\n,,\n")) == ((1, 2),)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +54,10 @@ def test_a_csv_needs_two_columns(write: Write) -> None:
     [
         ("p.csv", "a,b\n1,2\n3,x\n", r"p.csv, line 3 is not a pair"),
         ("p.csv", "a,b\n1\n", r"p.csv, line 2 is not a pair"),
-        ("p.csv", "x,y\n1,2\n", r"p.csv, line 2 is not a pair"),
+        ("p.csv", "x,y\n1,2\n", r"p.csv begins with x,y, expected the line a,b and commas"),
+        ("p.csv", "1,2\n", r"p.csv begins with 1,2, expected the line a,b"),
+        ("p.csv", "a;b\n1;2\n", r"p.csv begins with a;b, expected the line a,b"),
+        ("p.csv", "a,b\n1_0,2\n", r"p.csv, line 2 is not a pair"),
         ("p.csv", "a,b\n1,1\n", r"p.csv, line 2 pairs class 1 with itself"),
         ("p.csv", "a,b\n1,1000\n", r"p.csv, line 2 has the class 1000, expected 0 to 999"),
         ("p.json", {"eq_classes": {"g": [-1, 2]}}, r"p.json, group 'g' has the class -1"),

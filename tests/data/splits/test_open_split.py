@@ -239,3 +239,10 @@ def test_a_fingerprint_tells_other_bytes_apart(shards, picture: bytes) -> None:
     a, b = (open_split(ref(root, name)) for name in ("pets/a", "pets/b"))
     assert a.index[0].sha256 == sha256(picture).hexdigest()
     assert a.fingerprint != b.fingerprint
+
+
+@pytest.mark.parametrize("name", ["equivalences.csv", "zeroshot_classification_templates.txt"])
+def test_files_that_are_read_beside_shards_alone(fill, name: str) -> None:
+    root = fill("pets/test/a/1.png", "pets/test/b/2.png")
+    (root / "pets" / name).write_text("a,b\n0,1\n")
+    assert f"{name} is read beside shards alone: give --eye-" in " ".join(open_split(ref(root, "pets/test")).notes)

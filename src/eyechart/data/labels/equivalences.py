@@ -4,7 +4,7 @@ Source of the 12: arXiv 2603.06578, whose Figures 10 and 11 list the pairs treat
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from csv import DictReader
+from csv import reader
 from dataclasses import dataclass
 from io import StringIO
 from itertools import combinations
@@ -18,6 +18,7 @@ from eyechart.errors import DataError
 from eyechart.files.text_files import plain_text
 
 PACKAGED = Path(__file__).with_name("equivalences.csv")
+COLUMNS = ("a", "b")
 GROUPS = ("eq_classes", "equivalent_classes")
 Pair = tuple[int, int]
 
@@ -53,14 +54,23 @@ def equivalent_pairs(name_or_path: str = "12", classes: int = CLASSES) -> tuple[
 
 
 def _from_table(path: Path) -> Iterator[tuple[str, Pair]]:
-    reader = DictReader(StringIO(_text(path), newline=""))
-    for row in reader:
+    lines = reader(StringIO(_text(path), newline=""))
+    header = [cell.strip().casefold() for cell in next(lines, [])]
+    if not {*COLUMNS} <= {*header}:
+        raise DataError(
+            f"{path} begins with {','.join(header) or 'nothing'}, expected the line a,b and commas: add it."
+        )
+    columns = [*map(header.index, COLUMNS)]
+    for row in lines:
+        if not any(map(str.strip, row)):  # Excel writes rows of commas at the end
+            continue
         try:
-            yield f"line {reader.line_num}", (int(row["a"]), int(row["b"]))
-        except (KeyError, TypeError, ValueError) as error:
+            first, second = (int(row[column].replace("_", ".")) for column in columns)  # Python reads 1_0 as 10
+        except (IndexError, ValueError) as error:
             raise DataError(
-                f"{path}, line {reader.line_num} is not a pair of classes. Give two indices in the columns a and b."
+                f"{path}, line {lines.line_num} is not a pair of classes. Give two indices in the columns a and b."
             ) from error
+        yield f"line {lines.line_num}", (first, second)
 
 
 def _from_groups(path: Path) -> Iterator[tuple[str, Pair]]:

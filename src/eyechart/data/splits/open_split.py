@@ -1,6 +1,6 @@
 """List and open splits: the packaged samples, installed data sets, a data root, and the Hugging Face Hub."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -9,6 +9,7 @@ from eyechart.data.dataset.slice_variables import read_slices
 from eyechart.data.discovery import join_names, picture_folders, survey_root
 from eyechart.data.imagenet.classes import CLASSES, subset
 from eyechart.data.index.file_index import read_class_names
+from eyechart.data.labels.class_names import TEMPLATES_FILE
 from eyechart.data.labels.foreign_labels import describe_label_files
 from eyechart.data.readers.clip_benchmark import clip_benchmark_splits, is_clip_benchmark, note_count
 from eyechart.data.readers.folder import open_folder
@@ -42,6 +43,7 @@ class PublishedSplit:
 
 
 VALIDATION = "imagenet/val"
+SHARD_FILES = {"equivalences.csv": "--eye-equivalences", TEMPLATES_FILE: "--eye-templates"}
 PUBLISHED: Mapping[str, PublishedSplit] = {
     VALIDATION: PublishedSplit(50_000),
     "imagenet/v2": PublishedSplit(10_000),
@@ -110,8 +112,15 @@ def open_split(
     beside = picture_folders(folder) if ref.layout in ("shards", "hub", "disk") else []
     note = f"the folders {join_names(beside)} with pictures beside the shards or tables are not read."
     slices = (*dataset.slices, *_read_slices(folder, dataset))
-    notes = (*dataset.notes, *([note] if beside else []), *describe_unread(folder))
+    notes = (*dataset.notes, *([note] if beside else []), *describe_unread(folder), *_describe_shard_files(ref, folder))
     return replace(dataset, slices=slices, notes=notes)
+
+
+def _describe_shard_files(ref: SplitRef, folder: Path) -> Iterator[str]:
+    """Yield notes on files that are read beside shards alone, beside pictures or tables."""
+    for name, option in SHARD_FILES.items() if ref.layout in ("folder", "hub", "disk") else ():
+        if (folder / name).is_file() or (folder.parent / name).is_file():
+            yield f"{name} is read beside shards alone: give {option}=FILE."
 
 
 def _read_slices(folder: Path, dataset: Dataset) -> tuple[SliceVariable, ...]:
