@@ -152,6 +152,13 @@ def test_a_file_name_is_read_where_there_is_no_url(folder: Folder) -> None:
     assert [f"{key}.jpg" for key in folder.open().keys] == [*PLACES]
 
 
+@pytest.mark.parametrize("name", ["{}", "C:\\lvis\\{}", "/data/{}"])
+def test_a_file_name_without_its_folder(folder: Folder, name: str) -> None:
+    for one, place in zip(folder.images, reversed(PLACES), strict=True):
+        one["coco_url"], one["file_name"] = None, name.format(Path(place).name)
+    assert {*folder.open().keys} == {place.removesuffix(".jpg") for place in PLACES}
+
+
 def test_the_url_is_believed_more_than_the_file_name(folder: Folder) -> None:
     folder.images[0]["file_name"] = "COCO_val2014_000000000009.jpg"
     assert len(folder.open()) == 3

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.index.image_files import index_images
+from eyechart.data.index.image_files import find_picture, index_images, plain_path
 from eyechart.oodbench.data.annotated_images import build_annotated_dataset
 from eyechart.oodbench.data.annotation import Annotation, Bools, Exclusion, list_exclusions
 from eyechart.oodbench.data.instances import (
@@ -51,7 +51,7 @@ def open_lvis(folder: Path, benchmark: str, split: str, *, part: str = "val", ca
     instances, namesakes = leave_out_namesakes(read_instances(path, "LVIS v1 annotations", image_path))
     published = PUBLISHED.get(part) if split.casefold() in ("lvis", f"lvis-{part}") else None
     expected = expected_images(path, f"{benchmark}/{split}", instances, published)
-    pictures = [image_path(image) for image in instances.images]
+    pictures = [_location(folder, image) for image in instances.images]
     entries = index_images(folder, pictures, named_by=path, remedy=REMEDY, cache=cache)
     names = [category.name.replace("_", " ") for category in instances.categories]
     annotation = _build_federated_annotation(instances)
@@ -63,6 +63,14 @@ def image_path(image: Image) -> str:
     """Return the path of an image: the last folder and the file name of its `coco_url`, or else its `file_name`."""
     address = PurePosixPath(urlsplit(image.coco_url).path)
     return "/".join(address.parts[-2:]) if image.coco_url else image.file_name
+
+
+def _location(folder: Path, image: Image) -> str:
+    """Return where a picture lies, which may be written without its folder, or as it lay on another machine."""
+    path = image_path(image)
+    name = plain_path(path).rpartition("/")[2]
+    places = (path, *(f"{part}2017/{name}" for part in ("val", "train") if name))
+    return next((place for place in places if (folder / find_picture(folder, place)).is_file()), path)
 
 
 def _build_federated_annotation(instances: Instances) -> Annotation:
