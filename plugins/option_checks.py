@@ -62,10 +62,9 @@ def check_options(config: pytest.Config) -> None:
     check_ray(config, read_models(config))
     _check_preset(config)
     for option in OPTIONS:
-        value = config.getoption(option.ini_name)
-        if value and option.name in readers:
+        if config.getoption(option.ini_name) and option.name in readers:
             try:
-                readers[option.name](value)
+                readers[option.name](get_option(config, option.name))
             except EyechartError as error:
                 raise pytest.UsageError(f"{option.flag_name}: {error}") from error
 

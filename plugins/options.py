@@ -12,6 +12,7 @@ from typing import Any, Literal
 import pytest
 
 from eyechart.files.folders import RUNS, STORE
+from eyechart.files.path_encoding import expand_home
 
 FIXTURES = "eye_"  # the prefix of the fixtures that need the plugin
 FALLBACK_MODELS = ("conse[]",)  # of a data set that names no `default_models`
@@ -207,6 +208,8 @@ def get_option(config: pytest.Config, name: str) -> Any:
     value = config.getoption(option.ini_name)
     if value is None and not (name in OF_SCORES and get_option(config, "answer")):
         value = config.getini(option.ini_name)
+    if isinstance(value, str):
+        value = expand_home(value)
     return value if value not in (None, "", []) else option.default
 
 

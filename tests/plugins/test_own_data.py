@@ -134,3 +134,21 @@ def test_what_lies_in_class_folders_and_is_no_picture_is_noted(world: Any, own_r
     (note,) = record["notes"]
     assert note.startswith("pets/test: cat/9.heic, dog/more in class folders are not evaluated: expected pictures that")
     assert f"note: {note}" in result.outlines
+
+
+def test_paths_of_the_home_folder_and_names_in_another_order(
+    world: Any, own_root: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own_root(*PETS)
+    monkeypatch.setenv("HOME", str(world.folder))
+    for file, head, line in (("answers.csv", "key,answer", "{},{}"), ("labels.csv", "file,labels", "{},{}")):
+        lines = [line.format(name.removeprefix("pets/test/"), int("/dog/" in name)) for name in PETS]
+        (world.folder / file).write_text("\n".join([head, *lines]))
+    (world.folder / "names.txt").write_text("cat\ndog\n")
+    usual = ("--pyargs", "eyechart.benchmarks", "-k", "pets/", "--eye-data=~/data", "--eye-names=~/names.txt")
+    usual = (*usual, "--eye-labels=own=~/labels.csv", "--eye-out=~/out", "--eye-model=replay[path=~/answers.csv]")
+    result = world.call(*usual)
+    assert result.ret == 0, result.stdout.str() + result.stderr.str()
+    assert (world.folder / "out").is_dir()
+    (world.folder / "names.txt").write_text("dog\ncat\n")
+    assert "are in another order than the classes of pets/test" in world.call(*usual).stdout.str()

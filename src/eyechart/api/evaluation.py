@@ -27,7 +27,7 @@ from eyechart.errors import ModelError, SpecError, ToleranceError, UnavailableEr
 from eyechart.evaluation.session import Session
 from eyechart.evaluation.settings import Case, Settings
 from eyechart.files.folders import run_name
-from eyechart.files.path_encoding import check_locale
+from eyechart.files.path_encoding import check_locale, expand_home
 from eyechart.inference.runner.runner import Progress
 from eyechart.messages.secret_values import hide_secrets
 from eyechart.messages.suggestions import did_you_mean
@@ -224,7 +224,8 @@ def _select_data(
     protocols: Sequence[str] = (),
 ) -> _SelectedData:
     """Return the split that is evaluated. Raises SpecError or DataError for data that are not known."""
-    folder = Path(data) if isinstance(data, Path) or (isinstance(data, str) and Path(data).is_dir()) else None
+    path = Path(expand_home(str(data))) if isinstance(data, str | Path) else None
+    folder = path if path and (isinstance(data, Path) or path.is_dir()) else None
     if isinstance(data, str | Path) and len(class_names):
         raise SpecError(
             f"class_names are for data in memory, and {data} is a {'folder' if folder else 'split'}: write them into "

@@ -14,6 +14,7 @@ from eyechart.data.labels.foreign_labels import SPLIT_NAMES
 from eyechart.data.names import check_encoding, is_system
 from eyechart.data.splits.registry import FolderSource, SplitRef, folder_sources
 from eyechart.errors import DataError
+from eyechart.files.path_encoding import expand_home
 from eyechart.messages.plurals import count_of
 
 AUXILIARY_FILES = (
@@ -136,6 +137,7 @@ def survey_root(root: Path) -> Survey:
     Folders are listed, but no file is opened. Raises DataError for a root that cannot be listed, and for a root without
     splits that is itself a split or a benchmark, or whose folders are data roots.
     """
+    root = Path(expand_home(str(root)))
     if not root.is_dir():
         raise DataError(f"The data root {root} is no folder: give one with splits as {EXPECTED}.")
     check_encoding(str(root))

@@ -97,6 +97,14 @@ class Context:
         check_unique(self.raw_names, allow_duplicates=self.duplicate_names)
         return self.raw_names
 
+    @property
+    def names_by_class(self) -> tuple[str, ...]:
+        """The class names, also equal ones, () if there are more or fewer. Raises VocabularyError for another order."""
+        if len(self.raw_names) != self.dataset.classes:
+            return ()
+        check_class_count(self.dataset, self.raw_names, self.names_source)
+        return self.raw_names
+
     @cached_property
     def labels(self) -> list[int]:
         """The original label of each image, -1 where there is none."""

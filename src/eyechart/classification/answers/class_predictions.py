@@ -69,17 +69,15 @@ class Targets:
 
     @classmethod
     def from_context(cls, context: Context) -> "Targets":
-        """Return the targets of a case."""
+        """Return the targets of a case. Raises VocabularyError for names in another order than the data set's."""
         original = np.array(context.labels, np.int64)
-        names, classes = context.raw_names, context.dataset.classes
-        names = names if len(names) == classes else ()
         return cls(
             tuple(context.label_sets),
             original,
             context.label_policy,
-            classes,
+            context.dataset.classes,
             context.runner.seed,
-            names,
+            context.names_by_class,
             context.positive_class,
             context.clusters,
             context.cluster,

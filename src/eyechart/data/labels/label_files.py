@@ -16,6 +16,7 @@ from eyechart.data.labels.label_formats import FORMATS, Labels, Location, Reader
 from eyechart.data.names import composed
 from eyechart.errors import DataError
 from eyechart.files.installed import packaged_file
+from eyechart.files.path_encoding import expand_home
 from eyechart.files.text_files import check_text, utf8_bytes
 from eyechart.messages.suggestions import did_you_mean
 from eyechart.statistics.accuracy import Empty
@@ -114,7 +115,7 @@ def parse_labels_option(text: str) -> LabelsOption:
     allowed: dict[str, Sequence[str]] = {"format": (*FORMATS,), "empty": get_args(Empty)}
     options = dict(_options(text, match["options"] or "", allowed))
     empty = cast("Empty", options.get("empty", "correct"))
-    return LabelsOption(match["name"].strip(), match["path"].strip(), options.get("format"), empty)
+    return LabelsOption(match["name"].strip(), expand_home(match["path"].strip()), options.get("format"), empty)
 
 
 def read_labels(path: str | Path, format: str | None = None, *, classes: int = CLASSES) -> LabelFile:  # noqa: A002

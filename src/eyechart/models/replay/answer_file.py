@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.errors import ModelError
+from eyechart.files.path_encoding import expand_home
 from eyechart.models.options import ModelOptions, described
 from eyechart.models.registry import check_replayed_protocol
 from eyechart.models.spec import ModelSpec
@@ -43,7 +44,7 @@ class AnswerFile(Model):
     def __init__(self, spec: ModelSpec, **_: object) -> None:
         ReplayOptions.read(spec)
         check_replayed_protocol(spec)
-        self.spec, self.path = spec, Path(spec.options.get("path") or "".join(spec.arguments))
+        self.spec, self.path = spec, Path(expand_home(spec.options.get("path") or "".join(spec.arguments)))
         if not self.path.is_file():
             raise ModelError(f"'{spec}': there is no file {self.path}. {self.expected}")
 
