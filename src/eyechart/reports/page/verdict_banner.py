@@ -111,7 +111,8 @@ def count_changes(verdicts: Sequence[Verdict], against: str) -> str:
         share = f"{worse} of {count_of(len(decisions), 'number')}"
         return f"{share} {'is' if worse == 1 else 'are'} significantly worse than {against}{ending}."
     if tolerated or advisory:
-        return f"No significant loss fails a case: {len(decisions)} numbers compared with {against}{ending}."
+        compared = count_of(len(decisions), "number")
+        return f"No significant loss fails a case: {compared} compared with {against}{ending}."
     return f"No number is significantly worse than {against}: {len(decisions)} compared{ending}."
 
 
