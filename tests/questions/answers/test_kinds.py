@@ -61,7 +61,11 @@ def test_questions_with_options_are_choices_of_one_or_of_several() -> None:
         (question("B", kind=CHOICE), r"of the kind choice and has 'B'\. Expected options"),
         (question("A"), r"the answer is 'A', and all others are letters, too, without options\. Write the options"),
         (question("a", kind=EXACT), r"of the kind exact and has 'a'\. Expected a word as the answer"),
-        (question("3", tolerance="wide"), r"of the kind number and has 'wide'\. Expected a number as the tolerance"),
+        (
+            question("3", tolerance="wide"),
+            r"of the kind number and has 'wide'\. Expected a number from 0 up as",
+        ),
+        (question("3", tolerance="-1"), r"has '-1'\. Expected a number from 0 up"),
     ],
 )
 def test_an_answer_that_is_not_of_its_kind_is_refused(asked: Question, message: str) -> None:

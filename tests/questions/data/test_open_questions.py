@@ -35,6 +35,10 @@ BAD: dict[str, tuple[list[dict[str, Any]], str]] = {
     "two ids": (changed(id="a"), r"line 3 has the id 'a', which line 2 has, too\. Give each question an id"),
     "a gap": ([{**ROW, "C": "grey", "B": ""}], r"line 2 has no option B, but a later one"),
     "one option": (changed(B=""), r"line 3 has one option\. Write two at least, or none"),
+    "too many options": (
+        [{"image": "1.png", "question": "Which?", "answer": "26", "choices": str([*map(str, range(27))])}],
+        r"line 2 has 27 options\. Expected 26 at most, one for each letter",
+    ),
     "no text": (changed(question=" "), r"line 3 has no text in the column question\. Write the question"),
     "a kind": (changed(kind="colour"), r"line 3 has the kind 'colour'\. Expected one of choice"),
 }

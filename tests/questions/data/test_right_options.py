@@ -1,5 +1,6 @@
 """The right options of a table are letters, texts or numbers, in one way for all its rows."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -37,3 +38,23 @@ def test_an_answer_that_is_no_option_is_named_with_its_remedy(shop: Shop, name: 
     rows, message = BAD[name]
     with pytest.raises(DataError, match=message):
         opened(shop(rows))
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_options_may_be_a_mapping_from_letters(shop: Shop, suffix: str) -> None:
+    asked = {name: cell for name, cell in ROW.items() if name not in ("A", "B")}
+    mappings: list[Any] = [{"B": "blue", "A": "red"}, {"A": "red", "B": "blue", "C": None}]
+    mappings.append({"label": ["A", "B"], "text": ["red", "blue"]})
+    for choices in mappings:
+        written = json.dumps(choices) if suffix == "csv" else choices
+        (question,) = questions(shop([{**asked, "choices": written}], suffix))
+        assert (question.options, question.right) == (("red", "blue"), (1,))
+
+
+def test_a_right_option_that_is_there_twice_is_noted(shop: Shop) -> None:
+    rows = [*changed(A="blue"), {**ROW, "id": "c", "A": "Blue"}]
+    (_, note) = opened(shop(rows)).notes
+    assert note.endswith(
+        "line 3 has the right option 'blue' a second time, where it counts as wrong, and 1 other row too"
+    )
+    assert len(opened(shop(changed(C="red"))).notes) == 1

@@ -111,8 +111,8 @@ def _check(question: Question, kind: str) -> None:
         expected = (
             "a word as the answer; if it is the letter of an option, the options in the columns A, B, C and so on"
         )
-    elif question.tolerance and not is_number(question.tolerance.removesuffix("%")):
-        expected = "a number as the tolerance, such as 0.5 or 5%"
+    elif question.tolerance and not _is_tolerance(question.tolerance):
+        expected = "a number from 0 up as the tolerance, such as 0.5 or 5%"
     if expected:
         shown = question.tolerance if "tolerance" in expected else "; ".join(question.answers)
         raise DataError(f"{question.where} is of the kind {kind} and has '{shown}'. Expected {expected}.")
@@ -125,6 +125,11 @@ def _is_yes_no(text: str) -> bool:
     (True, False)
     """
     return text.strip().casefold() in ("yes", "no")
+
+
+def _is_tolerance(text: str) -> bool:
+    size = read_number(text.removesuffix("%"))
+    return size is not None and size >= 0
 
 
 def is_number(text: str) -> bool:

@@ -28,7 +28,7 @@ from eyechart.questions.data.columns import (
 )
 from eyechart.questions.data.pictures import FOLDER, PictureList
 from eyechart.questions.data.question_set import Question, QuestionSet
-from eyechart.questions.data.right_options import find_right_options, parse_list
+from eyechart.questions.data.right_options import describe_repeated, find_right_options, parse_list
 from eyechart.questions.data.table_files import (
     ANSWER_NAMES,
     RawTable,
@@ -96,6 +96,7 @@ def _build(table: RawTable, shown: str, pictures: PictureList, benchmark: str, s
     details = QuestionSet(questions, shown_pictures)
     left_out = len(table) - len(rows)
     counts = f"{count_of(len(questions), 'question')} about {count_of(len(shown_pictures.index), 'image')}"
+    repeated = describe_repeated(questions)
     without = f"; {count_of(left_out, 'row')} without an image left out" if left_out else ""
     return Dataset(
         benchmark,
@@ -104,7 +105,7 @@ def _build(table: RawTable, shown: str, pictures: PictureList, benchmark: str, s
         _QuestionSource(details),
         0,
         details=details,
-        notes=(f"{shown} has {counts}{without}; {columns.describe()}",),
+        notes=(f"{shown} has {counts}{without}; {columns.describe()}", *([repeated] if repeated else [])),
         slices=tuple(slice_variables(table, columns, rows)),
         provenance=PROVENANCE,
     )
@@ -199,6 +200,11 @@ class _RowReader:
             letter = ascii_uppercase[options.index("")]
             raise DataError(
                 f"{where} has no option {letter}, but a later one. Write the option, or move the others up."
+            )
+        if len(options) > len(ascii_uppercase):
+            raise DataError(
+                f"{where} has {len(options)} options. Expected {len(ascii_uppercase)} at most, one for each letter: "
+                "leave some out, or leave all out and write the text of the right one as the answer."
             )
         if len(options) == 1:
             raise DataError(f"{where} has one option. Write two at least, or none.")

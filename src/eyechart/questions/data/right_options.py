@@ -3,13 +3,14 @@
 import json
 import re
 from ast import literal_eval
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from string import ascii_uppercase
 from typing import Any
 
 import msgspec
 
 from eyechart.errors import DataError
+from eyechart.messages.plurals import count_of
 from eyechart.questions.data.question_set import Question
 from eyechart.questions.data.table_files import RawTable, cell_text
 
@@ -21,13 +22,17 @@ _Reader = Callable[[Question], tuple[int, ...] | None]
 def parse_list(cell: Any, where: str) -> list[str]:
     """Return a list of texts, which may be written as text: JSON, or as Python writes it.
 
+    A mapping from the letters A, B and so on is one, too, and so are the lists `label` and `text`.
+
     >>> parse_list("['red', 'it\\\\'s']", ""), parse_list(["a", 1], "")
     (['red', "it's"], ['a', '1'])
+    >>> parse_list({"B": "pear", "A": "plum", "C": None}, "")
+    ['plum', 'pear']
     """
     if hasattr(cell, "tolist"):
         cell = cell.tolist()
-    if isinstance(cell, list | tuple):
-        return [*map(cell_text, cell)]
+    if (items := _list_in(cell)) is not None:
+        return items
     text = cell_text(cell)
     if not text or text == "[]":
         return []
@@ -36,9 +41,42 @@ def parse_list(cell: Any, where: str) -> list[str]:
             items = read(text)
         except (ValueError, SyntaxError):
             continue
-        if isinstance(items, list | tuple):
-            return [*map(cell_text, items)]
+        if (found := _list_in(items)) is not None:
+            return found
     raise DataError(f'{where} has the options {text[:100]}. Expected a list such as ["red", "blue"].')
+
+
+def _list_in(cell: Any) -> list[str] | None:
+    """Return the texts of a list or of a mapping from letters, None for anything else."""
+    if isinstance(cell, Mapping) and {*cell} == {"label", "text"}:
+        cell = dict(zip(cell["label"], cell["text"], strict=False))
+    if isinstance(cell, Mapping):
+        named = {str(letter).strip().upper(): cell_text(text) for letter, text in cell.items()}
+        letters = sorted(named)
+        if not letters or len(named) < len(cell) or letters != [*ascii_uppercase[: len(letters)]]:
+            return None
+        texts = [named[letter] for letter in letters]
+        while texts and not texts[-1]:
+            texts.pop()
+        return texts
+    return [*map(cell_text, cell)] if isinstance(cell, list | tuple) else None
+
+
+def describe_repeated(questions: Sequence[Question]) -> str:
+    """Return a sentence about questions whose right option is there a second time as a wrong one, "" without any."""
+    repeated = [question for question in questions if _is_repeated(question)]
+    if not repeated:
+        return ""
+    first = repeated[0]
+    more = f", and {count_of(len(repeated) - 1, 'other row')} too" if len(repeated) > 1 else ""
+    text = next(first.options[index] for index in first.right)
+    return f"{first.where} has the right option '{text}' a second time, where it counts as wrong{more}"
+
+
+def _is_repeated(question: Question) -> bool:
+    options = [*map(str.casefold, question.options)]
+    wrong = {text for index, text in enumerate(options) if index not in question.right}
+    return not wrong.isdisjoint(options[index] for index in question.right)
 
 
 def find_right_options(table: RawTable, column: str, questions: Sequence[Question]) -> Iterator[Question]:
