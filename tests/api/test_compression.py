@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -89,3 +90,16 @@ def test_scores_belong_to_their_protocol_in_whatever_order_they_are_named(tmp_pa
     )
     largest = {item.key[1]: item.scores and item.scores.largest for item in found.cases}
     assert largest == {"closed_world": None, "posterior": 0}  # closed world has no scores
+
+
+@pytest.mark.parametrize(
+    ("original", "variants", "sentence"),
+    [
+        ((len, len), {"a": "timm[]"}, "The original is of the type tuple. Expected a specification"),
+        ("timm[]", {"a": len}, "The variant a is of the type builtin_function_or_method. Expected a specification"),
+        ("timm[]", ["timm[]"], "The variants are a list. Expected a mapping from names"),
+    ],
+)
+def test_models_in_memory_are_sent_elsewhere(original: Any, variants: Any, sentence: str) -> None:
+    with pytest.raises(SpecError, match=sentence):
+        eyechart.compress(original, "toybox/sample", variants)

@@ -399,6 +399,31 @@ def test_wrong_arguments_get_a_sentence(
         evaluate(model, data, **settings)
 
 
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"seed": -1}, "seed is -1. Expected a whole number from"),
+        ({"seed": None}, "seed is None. Expected a whole number"),
+        ({"max_errors": True}, "max_errors is True. Expected a wh"),
+        ({"limit": 0}, "limit must be a whole number from 1 up"),
+        ({"name": 3}, "name is 3. Expected a text"),
+        ({"options": ["a"]}, r"options is \['a'\]. Expected a map"),
+        ({"metrics": len}, "Expected a list of functions of pred"),
+        ({"metrics": ["a"]}, "Expected a list of functions of pr"),
+        ({"protocol": None}, "protocol is None. Expected names"),
+        ({"slices": "x"}, "slices is 'x'. Expected 'attributes'"),
+        ({"offline": "no"}, "offline is 'no'. Expected True or Fa"),
+        ({"labels": "a"}, "labels is 'a'. Expected a mapping"),
+        ({"store": __file__}, "which is a file. Expected a folder"),
+    ],
+)
+def test_an_argument_of_another_kind_gets_a_sentence_before_anything_is_asked(
+    evaluate: Evaluate, settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(SpecError, match=message):
+        evaluate("open_clip[toybox-clip]", "toybox/sample", **settings)
+
+
 def test_an_encoder_without_neighbours_gets_a_sentence(evaluate: Evaluate, pets: Path) -> None:
     with pytest.raises(ModelError, match=r"that is knn\[ENCODER,k=11,support=BENCHMARK/SPLIT\]"):
         evaluate("open_clip[toybox-clip]", pets, protocol="knn")

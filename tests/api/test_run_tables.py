@@ -74,6 +74,8 @@ def test_two_models_of_runs_are_compared_by_their_names(evaluate: Evaluate, pets
         eyechart.compare(*runs, models=("a", "c"))
     with pytest.raises(SpecError, match=r"one and two of its models: models=\(SPEC, SPEC\)"):
         eyechart.compare(runs[0])
+    with pytest.raises(SpecError, match="compare takes two runs"):
+        eyechart.compare(None, runs[0])
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import pandas as pd
 
 from eyechart.api.evaluation import evaluate, open_data
-from eyechart.api.run_settings import RunSettings, complete_settings
+from eyechart.api.run_settings import RunSettings, complete_settings, whole_number
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.dataset.limits import Limit
 from eyechart.errors import ModelError, SpecError
@@ -174,7 +174,8 @@ def compress(
         raise SpecError(f"alpha is {alpha}. Expected a significance level above 0 and below 0.5, such as 0.01.")
     chosen = complete_settings("compress", settings)
     splits = data if isinstance(data, list | tuple) else [data]
-    spec, specs = parse_named_spec(original), _name_variants(variants)
+    seed = whole_number("seed", seed)
+    spec, specs = _parse("The original", original), _name_variants(variants)
     identities, sizes = _describe_models([spec, *specs.values()], offline=chosen["offline"])
     arguments: dict[str, Any] = {
         "protocol": protocol,
@@ -208,11 +209,23 @@ def compress(
 
 def _name_variants(variants: Mapping[str, str]) -> dict[str, ModelSpec]:
     """Return the specifications of variants by name. Raises SpecError if there is none, or a name is not allowed."""
+    if not isinstance(variants, Mapping):
+        raise SpecError(f"The variants are a {type(variants).__name__}. Expected a mapping from names, {{name: SPEC}}.")
     if not variants:
         raise SpecError("There is no variant to compare. Give at least one, such as int8=onnx[model_int8.onnx].")
     if ORIGINAL in variants:
         raise SpecError(f"A variant has the name '{ORIGINAL}', which the table gives the first model. Rename it.")
-    return {parse_alias(name, "A variant"): parse_named_spec(text) for name, text in variants.items()}
+    return {parse_alias(name, "A variant"): _parse(f"The variant {name}", text) for name, text in variants.items()}
+
+
+def _parse(subject: str, spec: object) -> ModelSpec:
+    """Return a specification. Raises SpecError for a model in memory, which has no file whose size is known."""
+    if not isinstance(spec, str):
+        raise SpecError(
+            f"{subject} is of the type {type(spec).__name__}. Expected a specification such as onnx[int8.onnx]; models "
+            "in memory are compared by evaluate(…) of each and compare(A, B, margin=0.01)."
+        )
+    return parse_named_spec(spec)
 
 
 def _hash_calibration(calibration: Path | str, settings: RunSettings, seed: int) -> dict[str, str]:

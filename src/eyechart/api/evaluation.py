@@ -13,7 +13,7 @@ from typing import Any, Unpack
 from msgspec.structs import replace
 from tqdm import tqdm
 
-from eyechart.api.run_settings import RunSettings, complete_settings
+from eyechart.api.run_settings import RunSettings, check_argument, complete_settings, whole_number
 from eyechart.api.run_tables import EvaluationRun
 from eyechart.data.dataset.blanks import parse_blank
 from eyechart.data.dataset.dataset import Dataset
@@ -124,6 +124,11 @@ def evaluate(
         ToleranceError: For more errors than `max_errors`, after the run is written.
     """
     chosen = complete_settings("evaluate", settings)
+    seed, max_errors = whole_number("seed", seed), whole_number("max_errors", max_errors)
+    for word, value, kind in (("name", name, str), ("identity", identity, str), ("options", options, Mapping | None)):
+        check_argument(word, value, kind)
+    if not isinstance(metrics, list | tuple) or not all(map(callable, metrics)):
+        raise SpecError(f"metrics is {metrics!r}. Expected a list of functions of predictions, such as [my_metric].")
     paths = (data, chosen["data_root"], chosen["out"], chosen["store"])
     check_locale(Path.cwd(), *(text for text in paths if isinstance(text, str | Path)))
     labels = chosen["labels"] or {}
@@ -167,7 +172,7 @@ def _session_settings(chosen: RunSettings, limit: Limit, seed: int) -> Settings:
         out=Path(chosen["out"]),
         store=Path(chosen["store"]),
         remote=chosen["remote"],
-        limit=None if limit is None else parse_limit(str(limit)),
+        limit=None if limit is None else _parse_limit(limit),
         seed=seed,
         offline=chosen["offline"],
         devices=0 if devices == "auto" else devices,
@@ -180,6 +185,13 @@ def _session_settings(chosen: RunSettings, limit: Limit, seed: int) -> Settings:
         templates=chosen["templates"],
         labels=tuple(LabelsOption(key, str(path)) for key, path in labels.items()),
     )
+
+
+def _parse_limit(limit: Limit) -> Limit:
+    try:
+        return parse_limit(str(limit))
+    except SpecError as error:
+        raise SpecError(f"limit {error}") from None
 
 
 def describe_model(model: Any, name: str, identity: str) -> _Subject:
@@ -212,6 +224,10 @@ def _describe_call(model: Any, data: Any, **arguments: Any) -> str:
 
 def _protocol_names(protocol: str | type[Protocol[Any]] | Collection[str]) -> list[str]:
     """Return the names of the protocols that are asked for, [] for all that suit."""
+    if not isinstance(protocol, str | type | Collection):
+        raise SpecError(
+            f"protocol is {protocol!r}. Expected names or classes, or none of the argument for all that suit."
+        )
     several = [protocol] if isinstance(protocol, str | type) else [*protocol]
     return [add_protocol(item) if isinstance(item, type) else item for item in several]
 

@@ -1,8 +1,9 @@
 """`RunSettings`: keyword arguments of `evaluate` and `compress` that most calls leave at their defaults."""
 
 from collections.abc import Mapping, Sequence
+from numbers import Integral
 from pathlib import Path
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 from eyechart.errors import SpecError
 from eyechart.files.folders import RUNS, STORE
@@ -72,16 +73,48 @@ DEFAULTS: RunSettings = {
     "progress": True,
 }
 
+_FOLDERS = ("store", "out")
+_EXPECTED: Mapping[Any, str] = {
+    str: "a text",
+    bool: "True or False",
+    str | Path: "the path of a folder",
+    Mapping | None: "a mapping such as {name: value}",
+}
+
+
+def check_argument(name: str, value: object, kind: Any) -> None:
+    """Raise SpecError for an argument of another kind than one of a text, a truth value, a folder or a mapping."""
+    if not isinstance(value, kind):
+        raise SpecError(f"{name} is {value!r}. Expected {_EXPECTED[kind]}.")
+
+
+def whole_number(name: str, value: object) -> int:
+    """Return an argument that is a whole number. Raises SpecError for another one, and for a negative one."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
+        raise SpecError(f"{name} is {value!r}. Expected a whole number from 0 up.")
+    return int(value)
+
 
 def complete_settings(function: str, settings: RunSettings) -> RunSettings:
     """Return the settings with the defaults of those that are not given.
 
-    Raises TypeError for an unknown name, as Python does, and SpecError for processes that cannot be started.
+    Raises TypeError for an unknown name, as Python does, and SpecError for a value of another type and for processes
+    that cannot be started.
     """
     if unknown := [name for name in settings if name not in DEFAULTS]:
         near = did_you_mean(unknown[0], [*DEFAULTS])
         raise TypeError(f"{function}() got an unexpected keyword argument '{unknown[0]}'{near}")
     complete: RunSettings = {**DEFAULTS, **settings}
+    for name, default in DEFAULTS.items():
+        if isinstance(default, str | bool) and name not in (*_FOLDERS, "devices"):
+            check_argument(name, complete.get(name), type(default))
+    for name in _FOLDERS:
+        check_argument(name, complete.get(name), str | Path)
+        if Path(str(complete.get(name))).is_file():
+            raise SpecError(f"{name} is '{complete.get(name)}', which is a file. Expected a folder.")
+    check_argument("labels", complete["labels"], Mapping | None)
+    if complete["slices"] not in ("", "attributes"):
+        raise SpecError(f"slices is {complete['slices']!r}. Expected 'attributes', or '' for none.")
     devices, ray = complete["devices"], complete["ray"]
     if devices != "auto" and (ray or not isinstance(devices, int) or devices < 1):
         reason = "ray=… is given, too" if ray else f"got {devices!r}"

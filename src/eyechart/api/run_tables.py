@@ -333,7 +333,7 @@ def compare(
         ReportError: If the runs have no case in common, or not these models.
         SpecError: If neither another run nor two models are given, or for a wrong level, limit, kind or policy.
     """
-    if after is None and models is None:
+    if before is None or (after is None and models is None):
         raise SpecError("compare takes two runs, or one and two of its models: models=(SPEC, SPEC).")
     if models is not None and (isinstance(models, str) or len(models) != 2):
         raise SpecError(f"models takes the names of two models, such as models=('a', 'b'). Got {models!r} instead.")
