@@ -39,6 +39,12 @@ def test_images_that_a_server_refuses_are_errors_each_time(ask_pets: Evaluate, f
         ask_pets(max_errors=4)
 
 
+def test_empty_answers_are_called_so(ask_pets: Evaluate, faulty_server: Any) -> None:
+    faulty_server.always = faulty_server.reply(faulty_server.good(""))
+    (record,) = ask_pets().records
+    assert any("6 of 6 answers are empty. See to the server" in note for note in record.notes)
+
+
 def test_reasoning_without_content_is_counted_and_not_scored(ask_pets: Evaluate, faulty_server: Any) -> None:
     message = {"content": "", "reasoning_content": "The answer is A."}
     faulty_server.always = faulty_server.reply(faulty_server.good("", message=message))

@@ -160,8 +160,13 @@ class CaseResult(Generic[P]):
         )
 
     def silence_notes(self) -> Iterator[str]:
-        """Yield a note if answers are reasoning without content, which nothing is read from."""
+        """Yield a note if answers are empty, or reasoning without content, which nothing is read from."""
         counts = self.answer_counts
+        if counts.empty:
+            yield (
+                f"{counts.empty:,} of {counts.responses:,} answers are empty. See to the server or the chat template "
+                "of the model."
+            )
         if counts.silent:
             more = flag(self.case.protocol, "max_tokens", "…")
             yield (

@@ -2,7 +2,9 @@
 
 import re
 
-NAMES = r"(?:api|access|private|account|auth|secret|subscription)[_-]?key|secret|passw|credential|authorization|cookie"
+NAMES = (
+    r"(?:api|access|private|account|auth|secret|subscription)[_-]?key|secret|passw|credential|authorization|cookie|pwd"
+)
 SECRET_NAME = re.compile(rf"{NAMES}|(?:^|[._-])(?:\w+_)?(?:token|sig|signature)$", re.IGNORECASE)
 NAMED = re.compile(
     rf"""((?:[\w.-]*(?:{NAMES})[\w-]*|\b(?:\w+[_-])?(?:token|sig|signature))['"]?\s*[=:]\s*)"""
@@ -10,10 +12,12 @@ NAMED = re.compile(
     re.IGNORECASE,
 )
 LOGIN = re.compile(r"(?<=://)[^/\s@'\"]+@")  # the user and password of an address
-# The forms of keys of OpenAI and others, the hub, GitHub, Google, AWS, Slack, NVIDIA, Groq, and of JSON web tokens
+# The forms of keys of OpenAI and others, the hub, GitHub, Google, AWS, Slack, NVIDIA, Groq, xAI, Perplexity, GitLab,
+# Cerebras, Replicate, Fireworks, Together and Databricks, and of JSON web tokens
 FORMS = re.compile(
     r"\b(?:sk-[\w-]{8,}|hf_\w{16,}|gh[opsu]_\w{16,}|github_pat_\w{16,}|AIza[\w-]{20,}|(?:AKIA|ASIA)[A-Z0-9]{12,}"
-    r"|xox[abp]-[\w-]{10,}|nvapi-[\w-]{16,}|gsk_\w{16,}|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*)|(?<=\bBearer )[\w.~+/=-]{8,}"
+    r"|xox[abp]-[\w-]{10,}|(?:nvapi|xai|pplx|glpat|csk)-[\w-]{16,}|(?:gsk|r8|fw|tgp_v1)_[\w-]{16,}"
+    r"|dapi[0-9a-f]{32}|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*)|(?<=\bBearer )[\w.~+/=-]{8,}"
 )
 
 

@@ -63,21 +63,29 @@ class ReplayedResponses(Model):
 
 @dataclass(frozen=True)
 class AnswerCounts:
-    """The numbers of responses, of those with thinking but no answer, and of these that ended at the token limit."""
+    """The numbers of responses, of those with thinking but no answer, and of these that ended at the token limit.
+
+    `empty` is the number of those that ended by themselves with neither.
+    """
 
     responses: int = 0
     silent: int = 0
     truncated: int = 0
+    empty: int = 0
 
     @classmethod
     def of(cls, response: Response) -> "AnswerCounts":
         """Return the counts of one response."""
         silent = response.is_all_thinking and not response.error
-        return cls(1, int(silent), int(silent and not response.finished))
+        empty = response.finished and not (response.error or response.thinking or response.text.strip())
+        return cls(1, int(silent), int(silent and not response.finished), int(empty))
 
     def __add__(self, other: "AnswerCounts") -> "AnswerCounts":
         return AnswerCounts(
-            self.responses + other.responses, self.silent + other.silent, self.truncated + other.truncated
+            self.responses + other.responses,
+            self.silent + other.silent,
+            self.truncated + other.truncated,
+            self.empty + other.empty,
         )
 
 
