@@ -95,3 +95,10 @@ def test_without_the_names_images_are_counted(case: Any) -> None:
     ]
     (said,) = describe_changed_samples(replace(before, arrays={}), case(PETS))
     assert said.startswith(f"the samples in the baseline are not known: restore samples/{before.sample_hashes}.bin")
+
+
+def test_what_a_limit_leaves_out_is_not_lost(case: Any) -> None:
+    whole, part = case(PETS), replace(case(without("dog/0.png") | {"dog/1.png": "another"}), limit=7)
+    replaced = "1 image replaced by another one of the same name: dog/1.png"
+    assert describe_changed_samples(whole, part) == describe_changed_samples(part, whole) == [replaced]
+    assert describe_changed_samples(whole, replace(case(without("dog/0.png")), limit=7)) == []

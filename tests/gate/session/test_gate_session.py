@@ -65,6 +65,13 @@ def test_a_case_without_a_baseline_is_said_and_is_no_failure_unless_strict(held:
     assert "1 failed, 1 passed" in said
 
 
+def test_another_name_of_the_model_is_said_under_strict_too(held: Any) -> None:
+    held.world.models = ("other=replay[path=a.csv]",)
+    said = held.ran(HELD, "--eye-strict", code=REGRESSION)
+    assert "nothing was compared: --eye-baseline=kept has no baseline of the 2 cases that ran (models: other)." in said
+    assert "then compare with --eye-model=NAME=" in said
+
+
 def test_cases_that_were_not_run_are_kept(held: Any) -> None:
     before = json.loads(held.files[0].read_text())["cases"]
     held.answer(wrong=18)

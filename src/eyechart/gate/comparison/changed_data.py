@@ -65,12 +65,15 @@ def describe_changed_samples(before: Evidence, after: Evidence, sides: tuple[str
     lost = [hash_ for hash_ in lost if hash_ not in renamed]
     gone = {*renamed.values()}
     added = [hash_ for hash_ in added if hash_ not in gone]
-    lines += _describe_some(f"{sides[0]} and not {sides[1]}", "lost", old, new, lost)
-    lines += _describe_some(f"{sides[1]} and not {sides[0]}", "added", new, old, added)
+    if after.limit is None:  # a limit leaves out images of the other side, which are not lost
+        lines += _describe_some(f"{sides[0]} and not {sides[1]}", "lost", old, new, lost)
+    if before.limit is None:
+        lines += _describe_some(f"{sides[1]} and not {sides[0]}", "added", new, old, added)
     if replaced:
         count = count_of(len(replaced), "image")
         lines.append(f"{count} replaced by another one of the same name: {shorten(new.names(replaced))}")
-    if not lines and before.fingerprint != after.fingerprint:
+    has_limit = before.limit is not None or after.limit is not None
+    if not lines and before.fingerprint != after.fingerprint and not has_limit:
         lines.append("the same images in another order")
     return lines
 

@@ -351,8 +351,12 @@ class GateSession:
             (self.errors if some_passed or self.options.strict else self.messages).append(why)
 
     def refuse_no_comparison(self) -> None:
-        """Add an error if no metric was compared, unless there is a failure already."""
-        if not self.options.is_comparison or self.failures or self.errors or self.result.verdicts:
+        """Add an error if no metric was compared; a message if all cases have failed since they have no baseline."""
+        if not self.options.is_comparison or self.errors or self.result.verdicts:
+            return
+        if self.failures:
+            cases = self.result.cases.values()
+            self.messages += [] if any(case.has_baseline for case in cases) else [self.explain_nothing_compared()]
             return
         pairs = (pair for _, pair in self.cases.pairs(self.baselines))
         if with_baseline := [(pair.before, pair.after) for pair in pairs if pair.before is not None]:
@@ -363,8 +367,12 @@ class GateSession:
             ]
             self.errors += fails or [explain_no_number([now for _, now in with_baseline])]
         else:
-            known, cases = [*self.baselines.heads.values()], [case.head for case in self.result.cases.values()]
-            self.errors.append(explain_nothing_compared(cases, known, self.options.baseline))
+            self.errors.append(self.explain_nothing_compared())
+
+    def explain_nothing_compared(self) -> str:
+        """Return why no case has a baseline, with the models of the baseline and the remedy."""
+        known, cases = [*self.baselines.heads.values()], [case.head for case in self.result.cases.values()]
+        return explain_nothing_compared(cases, known, self.options.baseline)
 
     def report_missing(self, requested: RequestedCases) -> bool:
         """Report the cases of the baseline that were not collected, under `--eye-strict` as errors.
