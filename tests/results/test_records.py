@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from eyechart.errors import ReportError
 from eyechart.results.records import (
+    RECORDS_FILE,
     SCHEMA,
     DataRecord,
     File,
@@ -66,6 +67,15 @@ def changed(run_folder: Path) -> Callable[[Callable[[Any], None]], Path]:
         return path
 
     return change
+
+
+def test_a_pointer_in_place_of_the_records_is_named_and_a_byte_order_mark_read(run_folder: Path) -> None:
+    path = run_folder / RECORDS_FILE
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert read_run(run_folder).records
+    path.write_bytes(b"version https://git-lfs.github.com/spec/v1\n")
+    with pytest.raises(ReportError, match=r"records\.json is a pointer of Git LFS .*: run git lfs pull"):
+        read_run(run_folder)
 
 
 def test_a_run_of_a_later_schema_is_refused(changed: Callable[[Callable[[Any], None]], Path]) -> None:

@@ -40,6 +40,19 @@ def test_a_file_that_is_gone_is_refused(tmp_path: Path, file: File) -> None:
     assert str(error.value) == f"{path} cannot be read (No such file or directory). Run the case again."
 
 
+def test_git_may_convert_line_ends_and_leave_a_pointer(tmp_path: Path, file: File) -> None:
+    path = tmp_path / "run" / file.path
+    for recorded, here in (("a\r\nb\r\n", "a\nb\n"), ("a\nb\n", "a\r\nb\r\n")):
+        path.write_bytes(here.encode())
+        known = File(path=file.path, sha256=sha256(recorded.encode()).hexdigest())
+        assert read(tmp_path / "run", known) == recorded
+    path.write_bytes(b"version https://git-lfs.github.com/spec/v1\n")
+    with pytest.raises(
+        ReportError, match=r"a\.csv is a pointer of Git LFS .*: run git lfs pull\. Or run the case again"
+    ):
+        read(tmp_path / "run", file)
+
+
 def test_a_file_that_was_changed_is_refused(tmp_path: Path, file: File) -> None:
     (path := tmp_path / "run" / file.path).write_bytes(b"key,answer\n")
     new = sha256(b"key,answer\n").hexdigest()

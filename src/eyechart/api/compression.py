@@ -43,8 +43,7 @@ from eyechart.reports.runs import load
 from eyechart.reports.tables.render import RENDERERS, Table
 from eyechart.results.estimates import Estimate
 from eyechart.results.evidence import Floats
-from eyechart.results.records import Record, decode
-from eyechart.results.run_folder import LINES
+from eyechart.results.records import LINES, Record, decode
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

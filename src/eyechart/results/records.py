@@ -16,11 +16,13 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 
 from eyechart.errors import ReportError
+from eyechart.files.text_files import HEAD, describe_content, utf8_bytes
 from eyechart.results.metric_definitions import SHARE, fixed_range
 
 SCHEMA = 3
 PASSED, FAILED = "passed", "failed"
-RECORDS_FILE = "records.json"  # in the folder of a run
+RECORDS_FILE, LINES = "records.json", "records.jsonl"  # in the folder of a run; one that was killed has the second
+UNFINISHED = "{} has no records.json: the run was killed or is not finished. Run it again; its answers are stored."
 WHOLE = "all"  # the subset of all samples of a case
 LABELLED = "labelled"  # that of the images with at least one label
 ANSWERABLE, UNANSWERABLE = "answerable", "unanswerable"  # those of RealBirdID
@@ -320,13 +322,17 @@ def read_run(folder: Path) -> Records:
     """Read records.json of a run's folder, or the file itself. Raises ReportError for an invalid file."""
     path = folder if folder.suffix == ".json" else folder / RECORDS_FILE
     try:
-        data = path.read_bytes()
+        data = utf8_bytes(path.read_bytes())
+        if why := describe_content(data[:HEAD]) if data else "":
+            raise ReportError(f"{path} {why}. Or run the suite again.")
         schema = decode(data, _Versioned).run.schema  # first, since a later schema may have other fields
         if schema != SCHEMA:
             remedy = "Upgrade eyechart to read it." if schema > SCHEMA else "Run the suite again."
             raise ReportError(f"{path} has schema {schema}; this eyechart reads schema {SCHEMA}. {remedy}")
         records = decode(data, Records)
     except OSError as error:
+        if (path.parent / LINES).is_file():
+            raise ReportError(UNFINISHED.format(path.parent)) from error
         example = find_run(path.parent) or Path("reports/runs/latest")
         raise ReportError(
             f"No run can be read at {path} ({error.strerror}). Name the folder of a run, such as {example}."

@@ -4,6 +4,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from eyechart.errors import ReportError
+from eyechart.files.text_files import HEAD, describe_content
 from eyechart.results.records import File
 
 
@@ -15,9 +16,13 @@ def read_verified(path: Path, folder: Path, file: File) -> str:
         content = path.read_bytes()
     except OSError as error:
         raise ReportError(f"{path} cannot be read ({error.strerror}). Run the case again.") from error
-    if (digest := sha256(content).hexdigest()) != file.sha256:
-        raise ReportError(
-            f"{path} has changed since the run: its sha256 is {digest[:12]}…, expected {file.sha256[:12]}…. "
-            "Restore the file, or run the case again."
-        )
-    return content.decode()
+    plain = content.replace(b"\r\n", b"\n")
+    for text in (content, plain, plain.replace(b"\n", b"\r\n")):  # git may convert the ends of lines
+        if sha256(text).hexdigest() == file.sha256:
+            return text.decode()
+    if why := describe_content(content[:HEAD]):
+        raise ReportError(f"{path} {why}. Or run the case again.")
+    raise ReportError(
+        f"{path} has changed since the run: its sha256 is {sha256(content).hexdigest()[:12]}…, expected "
+        f"{file.sha256[:12]}…. Restore the file, or run the case again."
+    )

@@ -11,10 +11,8 @@ from pathlib import Path
 import msgspec
 
 from eyechart.files.atomic import write_atomic
-from eyechart.results.records import RECORDS_FILE, Record, Records, Run, encode
+from eyechart.results.records import LINES, RECORDS_FILE, Record, Records, Run, encode
 from eyechart.version import __version__
-
-LINES = "records.jsonl"
 
 
 class RunFolder:

@@ -13,8 +13,7 @@ from eyechart.errors import EyechartError
 from eyechart.gate.verdicts.verdict_file import SessionVerdicts
 from eyechart.messages.plurals import count_of
 from eyechart.messages.secret_values import hide_secrets
-from eyechart.results.records import RECORDS_FILE, Metric, Record, Records, among_text, read_run
-from eyechart.results.run_folder import LINES
+from eyechart.results.records import LINES, RECORDS_FILE, Metric, Record, Records, among_text, read_run
 from eyechart.tracking.targets import Target
 from eyechart.tracking.tracker import Tracker, TrackerRun, Value
 

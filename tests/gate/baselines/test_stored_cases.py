@@ -99,3 +99,13 @@ def test_a_folder_of_runs_names_a_run(make_run: Make) -> None:
     with pytest.raises(ReportError) as refused:
         read_cases(folder.parent)
     assert str(refused.value) == f"{folder.parent} is a folder of runs. Name one of them, such as {folder}."
+
+
+def test_a_run_that_was_killed_is_no_damaged_baseline(make_run: Make) -> None:
+    folder = make_run("a")
+    (folder / "records.json").rename(folder / "records.jsonl")
+    for read in (read_cases, read_run):
+        with pytest.raises(
+            ReportError, match=r"has no records\.json: the run was killed or is not finished\. Run it again"
+        ):
+            read(folder)

@@ -9,7 +9,7 @@ from eyechart.errors import ReportError
 from eyechart.gate.baselines.baseline_files import baseline_files, case_key, read_baselines, read_drifts
 from eyechart.gate.baselines.drift import Drift
 from eyechart.results.evidence import Evidence, evidence_of_metric, read_evidence
-from eyechart.results.records import RECORDS_FILE, Record, find_run, read_run
+from eyechart.results.records import LINES, RECORDS_FILE, UNFINISHED, Record, find_run, read_run
 from eyechart.results.run_files import read_verified
 from eyechart.results.run_names import run_names
 from eyechart.results.shared_samples import with_samples
@@ -61,6 +61,8 @@ def read_cases(path: Path) -> Cases:
             f"There is no run or baseline at {path}. Name a run's folder, such as reports/runs/latest, or "
             "a baseline's file or folder."
         )
+    if path.is_dir() and not is_run(path) and (path / LINES).is_file():
+        raise ReportError(UNFINISHED.format(path))
     if not is_run(path) and (run := find_run(path)):
         raise ReportError(f"{path} is a folder of runs. Name one of them, such as {run}.")
     cases = (

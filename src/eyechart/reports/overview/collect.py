@@ -15,7 +15,7 @@ from eyechart.messages.install_commands import install_command
 from eyechart.messages.plurals import count_of
 from eyechart.reports.overview.write_overview import aggregate
 from eyechart.reports.runs import load
-from eyechart.results.records import RECORDS_FILE, Record, Records, read_run
+from eyechart.results.records import LINES, RECORDS_FILE, Record, Records, read_run
 
 Row = tuple[str | int | float | None, ...]
 # In this order; the type as pyarrow calls it.
@@ -92,9 +92,7 @@ def to_parquet(table: Sequence[Row]) -> bytes:
 FORMATS: Mapping[str, Callable[[Sequence[Row]], bytes]] = {".parquet": to_parquet, ".csv": to_csv}
 
 
-KILLED = "records.jsonl"  # a run that was killed has only the second
 SKIPPED = 1
-UNFINISHED = "{} has no records.json: the run was killed or is not finished. Run it again; its answers are stored."
 
 
 @dataclass
@@ -131,8 +129,7 @@ def read_runs(paths: Iterable[Path]) -> _CollectedRuns:
         try:
             records = read_run(path)
         except ReportError as error:
-            interrupted = path.with_name(KILLED).exists() and not path.exists()
-            collected.errors[path] = UNFINISHED.format(path.parent) if interrupted else str(error)
+            collected.errors[path] = str(error)
             continue
         if not any(records == other for other in collected.runs.values()):
             collected.runs[path] = records
@@ -147,6 +144,6 @@ def _record_files(path: Path) -> Iterator[Path]:
     folders: list[Path] = []
     with suppress(OSError):
         folders = sorted(
-            folder for folder in path.iterdir() if any((folder / name).exists() for name in (RECORDS_FILE, KILLED))
+            folder for folder in path.iterdir() if any((folder / name).exists() for name in (RECORDS_FILE, LINES))
         )
     yield from (folder / RECORDS_FILE for folder in folders or [path])
