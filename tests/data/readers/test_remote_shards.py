@@ -4,6 +4,7 @@ import pickle
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import fsspec
@@ -167,6 +168,13 @@ def test_a_server_that_fails_while_shards_are_indexed(server: Server) -> None:
     server.broken = 99
     with pytest.raises(DataError, match=r"0\.tar cannot be read .*503.*run the command again"):
         open_root(server.url)
+
+
+def test_what_systems_leave_behind_is_no_split_and_no_shard(root: Path) -> None:
+    copytree(root / "pets", root / "__MACOSX")
+    (root / "pets" / "test" / "._0.tar").write_bytes(b"x")
+    assert [str(ref) for ref in list_splits(root.as_uri()) if ref.layout == "shards"] == ["pets/test"]
+    assert open_root(root.as_uri()).notes == ()
 
 
 def test_no_shards(server: Server, root: Path) -> None:

@@ -40,6 +40,13 @@ def test_pictures_are_base64_bytes_or_open(shop: Shop, tmp_path: Path) -> None:
     assert Image.open(BytesIO(shown[1])).getpixel((0, 0)) == (7, 7, 7)
 
 
+@pytest.mark.parametrize("written", ["{}", '"{}"', " {} ", "file://{}"])
+def test_pictures_lie_anywhere_by_paths_as_tables_have_them(tmp_path: Path, written: str) -> None:
+    (tmp_path / "a.png").write_bytes(png(7))
+    frame = pd.DataFrame([{**ROW, "image": written.format(tmp_path / "a.png")}])
+    assert len(open_question_frame(frame, "myshop", "shelf").index) == 1
+
+
 BAD: dict[str, tuple[list[dict[str, Any]], str]] = {
     "a missing image": (changed(image="9.png"), r"line 3: there is no image 9\.png below .*shelf or .*Correct"),
     "an address": (changed(image="https://x.org/1.png"), r"line 3: the image is the URL .*Download it"),

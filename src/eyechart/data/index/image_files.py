@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from hashlib import sha256
+from os import PathLike
 from pathlib import Path, PurePosixPath
 from unicodedata import normalize
 from urllib.parse import unquote
@@ -50,6 +52,23 @@ def find_picture(folder: Path, path: str) -> str:
         if is_below(other) and (folder / other).is_file():
             return other
     return plain if plain != "." and "\\" in path else path
+
+
+def find_file(image: str | PathLike[str]) -> Path:
+    """Return the path of an image, which may be written with quotes and spaces around it, as Windows does, or as a URL.
+
+    >>> find_file("gone/a.png").as_posix()
+    'gone/a.png'
+    """
+    text = str(image)
+    plain = plain_path(unquote(text.strip().removeprefix("file://")) if text.strip().startswith("file://") else text)
+    paths = []
+    for path in (text, plain):
+        with suppress(OSError, RuntimeError, ValueError):  # a name that is too long, or of no user
+            paths.append(Path(path).expanduser())
+            if paths[-1].is_file():
+                return paths[-1]
+    return paths[0] if paths else Path(text)
 
 
 def plain_path(path: str) -> str:

@@ -1,7 +1,6 @@
 """Data sets that a program holds in memory: a data frame, a table of `datasets`, a torch data set, or pairs."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from io import BytesIO
@@ -9,7 +8,6 @@ from os import PathLike
 from os.path import commonpath
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 from PIL import Image
 
@@ -17,7 +15,7 @@ from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.imagenet.classes import CLASSES
 from eyechart.data.images import to_rgb
 from eyechart.data.index.file_index import FileSource, IndexEntry, build_dataset
-from eyechart.data.index.image_files import plain_path
+from eyechart.data.index.image_files import find_file
 from eyechart.data.labels.class_names import check_unique
 from eyechart.data.labels.label_values import is_missing, whole_number
 from eyechart.data.labels.text_labels import index_texts, is_number_text, plain_text_label
@@ -278,7 +276,7 @@ def build_pairs(pairs: Sequence[Any], benchmark: str, split: str, class_names: S
     files, digests, labels = [], [], []
     for index in range(len(pairs)):
         image, label = _check_pair(_read_item(pairs, name, index), name, index)
-        file = None if isinstance(image, Image.Image) else _find_file(image).absolute()
+        file = None if isinstance(image, Image.Image) else find_file(image).absolute()
         where = f"The image of item {index} of {name}"
         digests.append(sha256(read_file(file) if file else _encode_png(image, where)).hexdigest())
         files.append(file)
@@ -311,23 +309,6 @@ def build_pairs(pairs: Sequence[Any], benchmark: str, split: str, class_names: S
 def _describe_provenance(numbered: bool, class_names: Sequence[str]) -> str:
     names = "`class_names`, or `classes` of the data" if class_names else "these texts in the order of their characters"
     return f"labels: {'numbers from 0' if numbered else 'texts'} of the items; class names: {names}"
-
-
-def _find_file(image: str | PathLike[str]) -> Path:
-    """Return the path of an image, which may be written with quotes and spaces around it, as Windows does, or as a URL.
-
-    >>> _find_file("gone/a.png").as_posix()
-    'gone/a.png'
-    """
-    text = str(image)
-    plain = plain_path(unquote(text.strip().removeprefix("file://")) if text.strip().startswith("file://") else text)
-    paths = []
-    for path in (text, plain):
-        with suppress(OSError, RuntimeError, ValueError):  # a name that is too long, or of no user
-            paths.append(Path(path).expanduser())
-            if paths[-1].is_file():
-                return paths[-1]
-    return paths[0] if paths else Path(text)
 
 
 def read_file(path: Path) -> bytes:
@@ -402,7 +383,7 @@ class ImageSource:
         for row in rows:
             image = self.pairs[row][0]
             where = f"The image of item {row}"
-            yield row, _encode_png(image, where) if isinstance(image, Image.Image) else read_file(_find_file(image))
+            yield row, _encode_png(image, where) if isinstance(image, Image.Image) else read_file(find_file(image))
 
     def part(self, rows: Sequence[int]) -> "ImageSource":
         """Return the source of some rows alone."""

@@ -14,6 +14,7 @@ from eyechart.data.discovery import AUXILIARY_FILES
 from eyechart.data.index.file_index import IndexEntry
 from eyechart.data.index.index_cache import FileFacts
 from eyechart.data.labels.class_names import TEMPLATES_FILE as TEMPLATES
+from eyechart.data.names import is_system
 from eyechart.data.splits.registry import SplitRef
 from eyechart.errors import DataError
 from eyechart.files.urls import describe, explain_errors, needs_connection, open_url
@@ -35,7 +36,7 @@ def survey_url(url: str, *, offline: bool = False) -> list[SplitRef]:
     """
     files, root = open_data(url, offline=offline)
     with explain_errors(DataError, f"{url} cannot be listed", ": correct the URL, or allow it."):
-        levels = (files.glob(f"{root}/{depth}nshards.txt") for depth in ("*/*/", "*/", ""))
+        levels = (_data_below(files.glob(f"{root}/{depth * '*/'}nshards.txt"), depth) for depth in (2, 1, 0))
         listings: list[str] = next(filter(None, levels), [])
     if not listings:
         raise DataError(
@@ -43,6 +44,15 @@ def survey_url(url: str, *, offline: bool = False) -> list[SplitRef]:
             "layouts are read from a folder of this machine."
         )
     return [_remote_split(str(files.unstrip_protocol(path)).rpartition("/")[0]) for path in listings]
+
+
+def _data_below(paths: Sequence[str], depth: int) -> list[str]:
+    """Return the files whose folders, as many as `depth`, no system left behind.
+
+    >>> _data_below([".cache/pets/test/nshards.txt", "r/__MACOSX/test/nshards.txt"], 2)
+    ['.cache/pets/test/nshards.txt']
+    """
+    return [path for path in map(str, paths) if not any(map(is_system, path.split("/")[-1 - depth : -1]))]
 
 
 def _remote_split(url: str) -> SplitRef:

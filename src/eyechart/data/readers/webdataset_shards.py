@@ -209,7 +209,7 @@ def _describe_further(names: frozenset[str], count: int) -> tuple[str, ...]:
 
 def _is_further(name: str, count: int) -> bool:
     """Return whether a name belongs to a tar file which is none of the first `count` shards."""
-    return _is_archive(name) and not _is_shard(name, count)
+    return _is_archive(name) and not _is_shard(name, count) and not is_system(name)
 
 
 def _is_archive(name: str) -> bool:
@@ -219,7 +219,7 @@ def _is_archive(name: str) -> bool:
 
 def _describe_others(there: frozenset[str], count: int) -> str:
     """Return a sentence about archives that are no shards by their names, "" without any."""
-    others = sorted(name for name in there if _is_further(name, count) and not is_system(name))
+    others = sorted(name for name in there if _is_further(name, count))
     return f" {join_names(others)} there must be called 0.tar and so on to be read." if others else ""
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from eyechart.data.dataset.dataset import Dataset, Row
-from eyechart.data.index.image_files import find_picture, is_below
+from eyechart.data.index.image_files import find_file, find_picture, is_below
 from eyechart.data.labels.label_values import is_missing
 from eyechart.data.readers.in_memory import ImageSource
 from eyechart.errors import DataError
@@ -107,7 +107,7 @@ class PictureList:
         for folder in self.folders:
             if is_below(path := find_picture(folder, text)) and (folder / path).is_file():
                 return folder / path
-        absolute = Path(text).expanduser()
+        absolute = find_file(text)
         return absolute if absolute.is_absolute() and absolute.is_file() else None
 
     def _add(self, item: Any, where: str) -> int:
