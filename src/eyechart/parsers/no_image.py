@@ -20,7 +20,7 @@ SENT_TO = (
     r"|upload|text|thread)"
 )
 WHERE = rf"(?=[.,;:!?)\n]|\Z| -| (?:{ABSENT}|{SENT_TO}|from you|on my end|at all"
-WHERE += r"|to (?:analy[sz]e|look at|examine|see|view)"
+WHERE += r"|to (?:analy[sz]e|look at|examine|see|view|count|describe|identify|inspect)"
 WHERE += r"|in order|so|and|but|for me|that you|you|directly|because|as|since|right now|at the moment)\b)"
 CANNOT = (
     r"(?:(?:do not|don't|lack)(?: currently)? (?:have )?the (?:ability|capability) to"

@@ -102,7 +102,7 @@ NEXT = re.compile(
 )
 CONTINUED = re.compile(
     r"(?<!next to )\banother\b|\b(?:an|and|some|plus) additional (?!detail|info|context|note)|\bplus (?:an?|the|some)\b"
-    r"|\bof (?:others|another)\b"
+    r"|\bof (?:others|another)\b|\bthe (?:rest|remaining \w+) are\b"
     r"|\b(?:may|might|could)(?: also| well)? be (?:more|others|another)(?! \w+(?<!hidden)\b(?! of))"
     r"|\b(?:and|plus|with|are|is|also|possibly|maybe|perhaps|one|some|a few|several)(?: \w+)?"
     r" (?:more(?! \w+ly\b| than)|others)\b"
@@ -187,6 +187,10 @@ def _goes_on(answer: str, count: int) -> bool:
         return True
     for mention in _mentions(answer):
         words = mention.clause[mention.end :]
+        if (
+            mention.start == 0 and mention.follows in ITEM_VERBS and not PLACES.isdisjoint(words)
+        ):  # "one is on the left"
+            return True
         if not A_SHARE.isdisjoint(words[:3]) or (count == 1 and words and f"and a {words[0]}" in answer):
             return True
     return False
@@ -368,7 +372,7 @@ NONE_SEEN = re.compile(
     r"(?:\bthere (?:are|is)(?:n't| not)|\bi (?:do not|don't|cannot|can't) (?:see|find|spot|detect)"
     r"|\b(?:image|picture|photo) does(?: not|n't) (?:contain|show|have|include)) any"
     r" (?!(?:more|other|others|additional|further|clear|obvious|way|problem|reason|details?|text|context|numbers?"
-    r"|one)\b)\w"
+    r"|one|(?:\w+ )?(?:images?|pictures?|photos?|attachments?|files?))\b)\w"
 )
 TWICE = re.compile(r"(?<![\w-])([\w-]{1,20}) \(([\w-]{1,20})\)")
 BOUNDS = re.compile(  # and negations, of other languages
