@@ -177,6 +177,10 @@ def test_no_pictures(fill: Fill) -> None:
     refused(fill("cat/abc"), "cat/abc in class folders is not evaluated: expected pictures that end")
 
 
+def test_what_is_deeper_is_named_also_without_utf8(fill: Fill) -> None:
+    refused(fill("cat/images/caf\udce9.png"), "such as cat/images/caf\\xe9.png")
+
+
 @pytest.mark.parametrize("name", ["cat/images/1.png", "first/test-00000.parquet", "a/b/c/1.jpg"])
 def test_what_is_deeper_is_named(fill: Fill, name: str) -> None:
     refused(fill(name), "has no pictures in its folders, but deeper, such as", name)

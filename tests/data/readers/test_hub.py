@@ -409,7 +409,7 @@ def shown(found: Dataset) -> list[str]:
 
 
 def test_texts_are_the_names_of_classes(split: Split, tmp_path: Path) -> None:
-    folder = split({"0.parquet": ["dog_face", " cat", "dog_face"]}, label=TEXT)  # type: ignore[list-item]
+    folder = split({"0.parquet": ["dog_face", " cat", "dog_face"]}, label=TEXT)
     for cache in (None, tmp_path / "cache", tmp_path / "cache"):
         assert shown(open_split(find_split(folder), cache)) == ["dog face", "cat", "dog face"]
     (folder / "classnames.txt").write_text("dog face\nant\ncat\n")
@@ -418,7 +418,7 @@ def test_texts_are_the_names_of_classes(split: Split, tmp_path: Path) -> None:
 
 
 def test_a_text_without_a_sign_is_no_label(split: Split) -> None:
-    folder = split({"0.parquet": ["dog", " "]}, label=TEXT)  # type: ignore[list-item]
+    folder = split({"0.parquet": ["dog", " "]}, label=TEXT)
     with pytest.raises(DataError, match=r"Row 1 of .* has no label"):
         open_split(find_split(folder))
 
@@ -444,6 +444,24 @@ def test_names_beside_tables_are_those_of_numbers(split: Split) -> None:
 def test_tables_of_two_exports_and_names_with_hashes(split: Split, tables: str, message: str) -> None:
     folder = split({f"data/{name}.parquet": [0] for name in tables.split()})
     with pytest.raises(DataError, match=message):
+        open_split(find_split(folder))
+
+
+@pytest.mark.parametrize(
+    "name", ["0 (1)", "0(2)", "0 - Copy", "0 copy 2", "0-checkpoint", "0.sync-conflict-20261129-A"]
+)
+def test_a_copy_of_a_table(split: Split, name: str) -> None:
+    folder = split({"0.parquet": [0], f"{name}.parquet": [0]})
+    with pytest.raises(
+        DataError, match=r"has 0\.parquet and 0.+\.parquet, which is called as a copy of it: remove one"
+    ):
+        open_split(find_split(folder))
+
+
+def test_a_table_whose_name_is_not_utf8(split: Split) -> None:
+    folder = split({"0.parquet": [0]})
+    (folder / "0.parquet").rename(folder / "caf\udce9.parquet")
+    with pytest.raises(DataError, match=r"caf\\xe9\.parquet is not UTF-8: rename it"):
         open_split(find_split(folder))
 
 

@@ -28,7 +28,7 @@ from eyechart.data.names import check_encoding, is_system
 from eyechart.data.side_files import check_link
 from eyechart.data.splits.validation import check_validation_labels
 from eyechart.errors import DataError
-from eyechart.files.path_encoding import check_locale
+from eyechart.files.path_encoding import check_locale, printable
 
 LOOKED_AT = 1000  # folders in which others' content is looked for
 TABLES = (".parquet", ".arrow", ".tar")
@@ -104,9 +104,10 @@ def _refuse_other_content(folder: Path, notes: Iterable[str]) -> None:
         where = Path(deeper).relative_to(folder)
         found = [name for name in files if Path(name).suffix.lower() in (*SUFFIXES, *TABLES) and not is_system(name)]
         if found and (len(where.parts) > 1 or any(Path(name).suffix.lower() in TABLES for name in found)):
+            deepest = printable(str(where / min(found)))
             raise DataError(
-                f"{folder} has no pictures in its folders, but deeper, such as {where / min(found)}: expected a folder "
-                "of pictures for each class, or tables in the folder of the split. Move them up, or give a folder "
+                f"{folder} has no pictures in its folders, but deeper, such as {deepest}: expected a folder of "
+                "pictures for each class, or tables in the folder of the split. Move them up, or give a folder "
                 "below as the split."
             )
     if notes := [*notes]:

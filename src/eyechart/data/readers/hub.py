@@ -14,7 +14,7 @@ from eyechart.data.index.file_index import IndexEntry, build_dataset, read_class
 from eyechart.data.index.index_cache import hash_facts, load_or_build, read_facts
 from eyechart.data.labels.label_values import is_missing, read_lists, whole_number
 from eyechart.data.labels.text_labels import index_texts, plain_text_label
-from eyechart.data.names import fold_name
+from eyechart.data.names import check_encoding, fold_name
 from eyechart.data.splits.validation import check_validation_labels
 from eyechart.errors import DataError
 from eyechart.files.text_files import HEAD, describe_content
@@ -23,6 +23,7 @@ from eyechart.messages.install_commands import install_command
 SPEC = re.compile(r"hub:(?P<path>[^:]+)(?::(?P<split>[\w.-]+))?")
 LOCAL_SPEC = re.compile(r"hub:(?P<path>.+?)(?::(?P<split>[\w.-]+))?")
 PART = re.compile(r"(?P<stem>.*)-(?P<number>\d{5})-of-(?P<count>\d{5})(?:-[0-9a-f]{16})?(?P<end>\..*)?")  # of tables
+COPY = re.compile(r"(.+?)(?: ?\(\d+\)| - [Cc]opy| copy(?: \d+)?|[-_]checkpoint|\.sync-conflict-[\w-]+)(\.\w+)")
 SPLIT_WORDS = (("train", "training"), ("validation", "valid", "val", "dev"), ("test", "testing"))
 IMAGE, LABELS = "image", ("label", "labels", "cls")
 SLICES = ("slices.csv", "slices.parquet")  # beside tables, and none of them
@@ -214,6 +215,8 @@ def _load(spec: HubSpec, text: str, cache: Path | None, offline: bool) -> tuple[
         return _load_saved(spec, text)
     if not local:
         _check_online(text, offline)
+    for path in [*Path(spec.location).glob("*"), *Path(spec.location).glob("data/*")] if local else ():
+        check_encoding(str(path))
     if local and "[" in spec.location:
         raise DataError(
             f"{spec.location} has a bracket in its path, which `datasets` takes for a pattern: rename the folder."
@@ -225,6 +228,14 @@ def _load(spec: HubSpec, text: str, cache: Path | None, offline: bool) -> tuple[
         # Named files, since the library would fetch every split's files, 150 GB for ImageNet's validation images.
         only = {split: [file for file in files[split] if Path(file).name not in SLICES]}
         if local:
+            if left := [file for file in only[split] if not file.endswith(".parquet")]:
+                tables = [file for file in only[split] if file not in left]
+                only[split] = tables or left
+                name = Path(left[0]).name
+                notes = (
+                    *notes,
+                    *([f"{name} beside the tables is not read: it is no .parquet file."] if tables else []),
+                )
             _check_parts(text, only[split])
             _check_tables(only[split])
             _check_names(only[split])
@@ -243,6 +254,12 @@ def _load(spec: HubSpec, text: str, cache: Path | None, offline: bool) -> tuple[
 
 def _check_parts(text: str, files: Sequence[str]) -> None:
     """Raise DataError if one of several tables that belong together by their names is not there, or there twice."""
+    names = {Path(file).name for file in files}
+    for name in sorted(names):
+        if (match := COPY.fullmatch(name)) and match[1] + match[2] in names:
+            raise DataError(
+                f"{text} has {match[1] + match[2]} and {name}, which is called as a copy of it: remove one."
+            )
     parts: dict[tuple[str, str], list[tuple[int, int, str]]] = {}
     for file in files:
         if match := PART.fullmatch(Path(file).name):
