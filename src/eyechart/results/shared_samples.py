@@ -132,7 +132,7 @@ def with_samples(evidence: Evidence, folder: Path) -> Evidence:
 
 
 def _refuse_replaced(path: Path) -> None:
-    """Raise BaselineError if another file is in place of one, such as a pointer of Git LFS."""
+    """Raise BaselineError if another file is there, such as a pointer of Git LFS."""
     if why := describe_content(path.read_bytes()[:HEAD]):
         raise BaselineError(f"{path} {why}.")
 

@@ -237,7 +237,7 @@ def read_baseline(path: Path) -> Baseline:
 
 
 def _refuse_replaced(path: Path, data: bytes) -> None:
-    """Raise BaselineError for what tools leave in place of a file of git: a pointer, or both sides of a conflict."""
+    """Raise BaselineError for what tools leave instead of a file of git: a pointer, or both sides of a conflict."""
     if why := describe_content(data[:HEAD]) if data else "":
         raise BaselineError(f"The baseline {path} {why}. Or: {REWRITE}")
     if conflict := CONFLICT.search(data):

@@ -99,8 +99,8 @@ class ExportedClassifier(ExportedModel, Classifier):
         width = self._width
         original = self.original.head if isinstance(self.original, Classifier) else None
         given = self.options.imagenet
-        told = original is None and self.graph.metadata.get(IMAGENET_KEY) == "true"
-        known = told or bool(original and original.imagenet and original.outputs == width)
+        recorded = original is None and self.graph.metadata.get(IMAGENET_KEY) == "true"
+        known = recorded or bool(original and original.imagenet and original.outputs == width)
         imagenet = known if given is None else given
         names = () if imagenet else find_class_names(self.path, self.graph.metadata, width)
         return Head(width, imagenet=imagenet, names=names)

@@ -16,7 +16,7 @@ from eyechart.models.served.remedies import add_remedy
 from eyechart.models.types import Answer, Request
 
 CONNECT_TIMEOUT = 4.0  # seconds in which a server must accept a connection
-TOLD = ("base_resp", "detail", "errors", "error_msg", "message", "msg")  # fields that tell an error, by server
+ERROR_FIELDS = ("base_resp", "detail", "errors", "error_msg", "message", "msg")  # fields that state an error, by server
 HALF_PAIR = re.compile(r"\\ud[89ab][0-9a-f]{2}(?!\\ud[c-f])|(?<!\\ud[89ab][0-9a-f]{2})\\ud[c-f][0-9a-f]{2}")
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -104,8 +104,8 @@ def _decode_leniently(body: bytes) -> Any:
 def require_field(response: Mapping[str, Any], name: str) -> None:
     """Raise RejectedError for a response without a field, as another service than the expected one gives."""
     if name not in response:
-        if (told := _told(response)) is not None:
-            raise told
+        if (error := _find_error(response)) is not None:
+            raise error
         fields = ", ".join(map(str, response)) or "none"
         raise faults.RejectedError(
             f'the response has no "{name}" (its fields: {faults.shorten(fields)}). Check base_url', known=False
@@ -116,19 +116,19 @@ def require_list(response: Mapping[str, Any], name: str) -> list[Any]:
     """Return a field that is a list, empty for null; raise RejectedError for a response without it."""
     require_field(response, name)
     value = response[name]
-    if not value and (told := _told(response)) is not None:
-        raise told
+    if not value and (error := _find_error(response)) is not None:
+        raise error
     if value is not None and not isinstance(value, list):
         raise faults.RejectedError(f'the response has an unknown form (expected a list as "{name}")', known=False)
     return value or []
 
 
-def _told(response: Mapping[str, Any]) -> Exception | None:
-    """Return the error that a response of another form tells, as vLLM, DashScope and MiniMax do, None for none."""
-    told = next((response[name] for name in TOLD if response.get(name)), None)
-    if not isinstance(told, dict | list | str) or (isinstance(told, dict) and "content" in told):  # Ollama's message
+def _find_error(response: Mapping[str, Any]) -> Exception | None:
+    """Return the error in a response of another form, as vLLM, DashScope and MiniMax give it, None without one."""
+    found = next((response[name] for name in ERROR_FIELDS if response.get(name)), None)
+    if not isinstance(found, dict | list | str) or (isinstance(found, dict) and "content" in found):  # Ollama's message
         return None
-    error = {**response, "message": told} if isinstance(told, str) else told
+    error = {**response, "message": found} if isinstance(found, str) else found
     code = error.get("code", error.get("status_code")) if isinstance(error, dict) else None
     if isinstance(code, int) and 400 <= code < 600:
         return faults.error_from_status(code, {}, msgspec.json.encode({"error": error}).decode())

@@ -69,8 +69,8 @@ def _location(folder: Path, image: Image) -> str:
     """Return where a picture lies, which may be written without its folder, or as it lay on another machine."""
     path = image_path(image)
     name = plain_path(path).rpartition("/")[2]
-    places = (path, *(f"{part}2017/{name}" for part in ("val", "train") if name))
-    return next((place for place in places if (folder / find_picture(folder, place)).is_file()), path)
+    locations = (path, *(f"{part}2017/{name}" for part in ("val", "train") if name))
+    return next((location for location in locations if (folder / find_picture(folder, location)).is_file()), path)
 
 
 def _build_federated_annotation(instances: Instances) -> Annotation:
