@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from onnx import helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 from eyechart.errors import ModelError
 from eyechart.models.exported.classifier import OnnxClassifier, OpenVinoClassifier
 from eyechart.models.runtime.batch_backoff import BatchBackoff
 from eyechart.models.runtime.torch_runtime import out_of_memory
 from eyechart.models.spec import parse_spec
-from tests.models.exported.plain_images import COLOURS, HALF, answers, open_file
+from tests.models.exported.plain_images import COLOURS, HALF, answers, expected, open_file
 from tests.onnx_graphs import WEIGHTS, save_graph, save_huge_graph
 
 pytestmark = pytest.mark.deep  # OpenVINO is a package of the deep tests
@@ -48,6 +48,24 @@ def test_float_layers_are_computed_in_float32_unless_asked(converted: Path, step
     assert low.identity.in_key != made.identity.in_key
     assert (made.identity.processor["precision"], low.identity.processor["precision"]) == ("f32", "bf16")
     assert made.identity.libraries.keys() == {"openvino", "pillow"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "sentence"),
+    [
+        (TensorProto.INT8, "images of the type int8, and says no scale"),
+        (TensorProto.UINT16, "images of the type uint16, and says no scale"),
+        (TensorProto.BFLOAT16, r"images of the type bf16\. Expected floats of 16, 32 or 64 bits"),
+    ],
+)
+def test_an_input_that_images_do_not_fit_is_refused(tmp_path: Path, steps: Path, kind: int, sentence: str) -> None:
+    with pytest.raises(ModelError, match=sentence):
+        _ = model(save_graph(tmp_path / "m.onnx", type=kind), f"preprocessing={steps}").identity
+
+
+def test_an_input_of_doubles_gets_doubles(tmp_path: Path, steps: Path) -> None:
+    path = save_graph(tmp_path / "m.onnx", type=TensorProto.DOUBLE)
+    np.testing.assert_allclose(answers(model(path, f"preprocessing={steps}")), expected(), atol=1e-5)
 
 
 @pytest.mark.parametrize("hint", ["bf16", "f16"])

@@ -29,7 +29,7 @@ BACKENDS = {
     ".pte": "executorch",
 }  # by the endings of their files
 CPU_FLAGS = Path("/proc/cpuinfo")
-WHOLE = (np.int8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64)  # types of no image without a scale
+TAKEN = (np.uint8, np.float16, np.float32, np.float64)  # types of images: whole numbers beyond bytes have no scale
 NOTHING: Mapping[str, Any] = {}
 
 
@@ -155,11 +155,12 @@ class Graph(ABC):
             )
         if images[0].channel_axis is None:
             raise ModelError(f"{self.path} has the input {images[0]}. Expected 3 channels, in RGB.")
-        if images[0].type in WHOLE:
-            kind = np.dtype(images[0].type).name
+        if images[0].type not in TAKEN:
+            kind = images[0].type if isinstance(images[0].type, str) else np.dtype(images[0].type).name
+            why = ", and says no scale for them" if "int" in kind else ""
             raise ModelError(
-                f"{self.path} takes images of the type {kind}, and says no scale for them. Expected floats, or uint8 "
-                "for the bytes of the images. Export it again with such an input."
+                f"{self.path} takes images of the type {kind}{why}. Expected floats of 16, 32 or 64 bits, or uint8 for "
+                "the bytes of the images. Export it again with such an input."
             )
         return images[0]
 

@@ -13,7 +13,10 @@ from eyechart.errors import ModelError
 from eyechart.models.exported.graph import QUANTISED, Graph, Port, check_file
 from eyechart.models.exported.onnx_graph import OnnxGraph
 
-TYPES: Mapping[str, Any] = {"f32": np.float32, "f16": np.float16, "u8": np.uint8, "i64": np.int64, "i32": np.int32}
+TYPES: Mapping[str, Any] = {
+    "f16": np.float16, "f32": np.float32, "f64": np.float64, "i8": np.int8, "i16": np.int16, "i32": np.int32,
+    "i64": np.int64, "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64,
+}  # fmt: skip
 PASSED_ON = {"Convert", "Reshape", "Squeeze", "Transpose"}  # operators after a softmax that change no number
 SCALED = {"Subtract", "Multiply"}  # those between whole numbers and floats, behind a FakeQuantize
 
