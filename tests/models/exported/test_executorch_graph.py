@@ -46,6 +46,11 @@ def test_a_free_batch_is_filled_up_to_its_bound(tmp_path: Path, steps: Path, por
     assert made.identity.processor["delegates"] == ([] if portable else ["XnnpackBackend"])
 
 
+def test_a_relu_whose_largest_output_is_infinite_is_read(tmp_path: Path, steps: Path) -> None:
+    path = save(tmp_path / "m.pte", Means(lambda scores: scores.relu()), torch.zeros(1, 3, 8, 8))
+    np.testing.assert_allclose(answers(model(path, f"preprocessing={steps}")), np.maximum(expected(), 0), atol=1e-5)
+
+
 def test_bytes_and_channels_that_are_last(tmp_path: Path, steps: Path) -> None:
     path = save(tmp_path / "m.pte", Means(axes=(1, 2)), torch.zeros(1, 8, 8, 3, dtype=torch.uint8))
     np.testing.assert_allclose(answers(model(path, f"preprocessing={steps}")), np.array(COLOURS) @ WEIGHTS, rtol=1e-6)

@@ -1,6 +1,7 @@
 """What is in a `.pte` file, read by ExecuTorch's own readers without computing anything."""
 
 import json
+import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ TYPES: Mapping[int, Any] = {
     0: np.uint8, 1: np.int8, 2: np.int16, 3: np.int32, 4: np.int64, 5: np.float16, 6: np.float32, 7: np.float64,
 }  # fmt: skip
 PRECISIONS = {"qd": "int8 dynamic", "int4": "int4", "int8": "int8", "fp16": "float16"}  # by parts of XNNPACK's types
+INFINITE = re.compile(r"([:\[,]\s*[-+]?)(inf|nan)\b")  # as FlatBuffers writes them
 NOISE = r"(read|open)_text is deprecated|`torch\.jit\.script_method` is deprecated|This API is experimental"
 
 
@@ -115,4 +117,9 @@ def _read_delegate(delegate: Any, program: Any) -> Any:
         part = Path(folder) / "graph.bin"
         part.write_bytes(data[start : start + header.flatbuffer_size])
         _flatc_decompile(folder, str(schema), str(part), ["--raw-binary"])
-        return json.loads(part.with_suffix(".json").read_bytes())
+        return json.loads(INFINITE.sub(_as_json, part.with_suffix(".json").read_text(encoding="utf-8")))
+
+
+def _as_json(found: re.Match[str]) -> str:
+    """Return infinity and NaN, such as the largest output of a ReLU, as Python's JSON has them."""
+    return f"{found[1]}{'NaN' if found[2] == 'nan' else 'Infinity'}"
