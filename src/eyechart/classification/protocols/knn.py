@@ -24,6 +24,7 @@ from eyechart.classification.metrics.class_estimates import (
 from eyechart.classification.protocols.helpers.nearest import SelectedRows, Vectors, find_nearest
 from eyechart.classification.protocols.helpers.support_split import (
     EncoderWithSupport,
+    check_same_classes,
     labelled_images,
     support_variant,
 )
@@ -102,7 +103,8 @@ class KNearestNeighbours(Protocol[ClassPredictions]):
 
 
 def knn_predictions(runner: Runner, model: Neighbours, dataset: Dataset, support: Dataset) -> ClassPredictions:
-    """Return votes of the nearest images of a support split."""
+    """Return votes of the nearest images of a support split. Raises DataError for one with other classes."""
+    check_same_classes(support, dataset)
     support_features, features = (runner.run(Encode(), model.encoder, split) for split in (support, dataset))
     usable, labels = labelled_images(support, support_features.errors)
     scores = np.full((len(dataset), dataset.classes), np.nan, np.float32)

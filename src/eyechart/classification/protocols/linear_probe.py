@@ -26,6 +26,7 @@ from eyechart.classification.metrics.class_estimates import (
 )
 from eyechart.classification.protocols.helpers.support_split import (
     EncoderWithSupport,
+    check_same_classes,
     labelled_images,
     support_variant,
 )
@@ -108,9 +109,10 @@ def probe_predictions(runner: Runner, model: Probe, dataset: Dataset, support: D
 
     Raises DataError for a support split without two classes, or with classes that the data set does not have.
     """
+    check_same_classes(support, dataset)
     support_features, features = (runner.run(Encode(), model.encoder, split) for split in (support, dataset))
     usable, labels = labelled_images(support, support_features.errors)
-    _check_labels(labels, support, dataset)
+    _check_labels(labels, support)
     scores = np.full((len(dataset), dataset.classes), np.nan, np.float32)
     rows = np.array([row for row in range(len(dataset)) if row not in features.errors], np.int64)
     variant = {
@@ -130,18 +132,12 @@ def probe_predictions(runner: Runner, model: Probe, dataset: Dataset, support: D
     return replace(predictions, calibrated=True, batch_notes=(*predictions.batch_notes, *notes))
 
 
-def _check_labels(labels: Ints, support: Dataset, dataset: Dataset) -> None:
+def _check_labels(labels: Ints, support: Dataset) -> None:
     name, found = f"{support.benchmark}/{support.split}", np.unique(labels)
     if len(found) < 2:
         raise DataError(
             f"The support split {name} has labelled images of {count_of(len(found), 'class', 'classes')}. A linear "
             "probe needs two or more: use another split as support=benchmark/split."
-        )
-    if support.names != dataset.names or support.classes != dataset.classes:
-        raise DataError(
-            f"The support split {name} has the classes {', '.join(support.names[:5]) or support.classes}, and "
-            f"{dataset.benchmark}/{dataset.split} has {', '.join(dataset.names[:5]) or dataset.classes}. Use a support "
-            "split with the same classes in the same order."
         )
 
 

@@ -1,14 +1,19 @@
 """What an encoder with a support split is made of, and which images of the split it uses."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from hashlib import sha256
 
 import numpy as np
 import pytest
 
-from eyechart.classification.protocols.helpers.support_split import labelled_images, support_variant
+from eyechart.classification.protocols.helpers.support_split import (
+    check_same_classes,
+    labelled_images,
+    support_variant,
+)
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.errors import SpecError
+from eyechart.errors import DataError, SpecError
 from eyechart.models.registry import create_model
 from eyechart.models.spec import parse_spec
 
@@ -42,3 +47,19 @@ def test_the_record_has_the_number_and_the_digest_of_the_images_that_are_used(pi
     assert found == {"support_n": "3", "support_sha256": expected[:12]}
     other = pictures([0] * 6).subsample(4, 2)
     assert support_variant(other, np.array([0, 2, 3]))["support_sha256"] != expected[:12]
+
+
+def split(pictures: Make, *names: str) -> Dataset:
+    """A split of classes of these names."""
+    return replace(pictures([0, 1]), names=names, classes=len(names) or 3)
+
+
+@pytest.mark.parametrize("names", [("ant", "cat", "dog"), ("Ant", "cat ", "Dog"), ()])
+def test_a_support_split_with_the_same_classes(pictures: Make, names: tuple[str, ...]) -> None:
+    check_same_classes(split(pictures, *names), split(pictures, "ant", "cat", "dog"))
+
+
+@pytest.mark.parametrize("names", [("Dog", "ant", "cat"), ("ant", "cat", "emu"), ("ant", "cat"), ("1", "10", "2")])
+def test_a_support_split_whose_numbers_mean_other_classes(pictures: Make, names: tuple[str, ...]) -> None:
+    with pytest.raises(DataError, match=f"has the classes {', '.join(names)}, and .* has ant, cat, dog. Use a support"):
+        check_same_classes(split(pictures, *names), split(pictures, "ant", "cat", "dog"))

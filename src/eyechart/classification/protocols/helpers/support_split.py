@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.errors import SpecError
+from eyechart.data.names import fold_name
+from eyechart.errors import DataError, SpecError
 from eyechart.models.registry import create_model, find_backend
 from eyechart.models.spec import ModelSpec, parse_spec
 from eyechart.models.types import Identity, Model
@@ -73,6 +74,19 @@ def _parse_split(spec: ModelSpec, support: str) -> tuple[str, str]:
     if not (benchmark and slash and split):
         raise SpecError(f"'{spec}' has support={support}. Expected benchmark/split, such as {DEFAULT_SUPPORT}.")
     return benchmark, split
+
+
+def check_same_classes(support: Dataset, dataset: Dataset) -> None:
+    """Raise DataError for a support split whose numbers mean other classes than those of the evaluated one."""
+    named = [[*map(fold_name, split.names)] for split in (support, dataset)]
+    if support.classes == dataset.classes and (named[0] == named[1] or not all(named)):
+        return
+    raise DataError(
+        f"The support split {support.benchmark}/{support.split} has the classes "
+        f"{', '.join(support.names[:5]) or support.classes}, and {dataset.benchmark}/{dataset.split} has "
+        f"{', '.join(dataset.names[:5]) or dataset.classes}. Use a support split with the same classes in the same "
+        "order: with equal names of folders, and an empty folder for a class without pictures."
+    )
 
 
 def labelled_images(support: Dataset, errors: Collection[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
