@@ -42,6 +42,18 @@ def test_the_answers_of_another_version_of_a_class_are_not_its_own(
     assert key(",bits=4" if change == "option" else "", "self.a = 1" if change == "code" else "pass") != before
 
 
+@pytest.mark.parametrize("place", ["imports", "body"])
+def test_a_module_that_is_imported_by_a_computed_name_is_in_the_key(
+    write: Callable[..., Any], tmp_path: Path, place: str
+) -> None:
+    keys = set()
+    for number in (1, 1, 22):
+        (tmp_path / "computed.py").write_text(f"A = {number}\n")
+        model = write(**{place: "import importlib; importlib.import_module('comp' + 'uted')"})
+        keys.add(request_key(Encode(("a",)), model).digest)
+    assert len(keys) == 2
+
+
 WEIGHTS: dict[str, dict[str, Any]] = {
     "default": {"parameters": "weights='net.any', **_"},
     "default path": {"parameters": "weights=Path('net.any'), **_"},

@@ -53,6 +53,7 @@ def load_class(target: str) -> Any:
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.append(here)
+    known = {*sys.modules}
     try:
         with files_read() as read:
             imported = _import_repaired(module)
@@ -79,9 +80,16 @@ def load_class(target: str) -> Any:
             f"'{target}' names the class {name} of the module {module}, but this module has {what}. Correct the name "
             f"of the class{did_you_mean(name, classes)}"
         )
-    note_import(imported, read)
+    note_import(imported, read | _imported_since(known, source_files(model_class)))
     check_unchanged(target, model_class)
     return model_class
+
+
+def _imported_since(known: set[str], sources: set[Path]) -> set[Path]:
+    """Return the modules of the user that were imported by a name which their code computes, as by `importlib`."""
+    modules = [module for name, module in [*sys.modules.items()] if name not in known]
+    files = [str(getattr(module, "__file__", None) or "") for module in modules]
+    return {Path(name).resolve() for name in files if name.endswith(FILE_SUFFIX) and is_user_file(name)} - sources
 
 
 def _import_repaired(module: str) -> ModuleType:
@@ -166,7 +174,7 @@ def make(model_class: Any, spec: ModelSpec, supplied: Mapping[str, Any]) -> Any:
             )
     context = {name: value for name, value in supplied.items() if name in named or rest}
     action = f"The constructor of {model_class.__name__}"
-    sources = source_files(model_class)
+    sources, known = source_files(model_class), {*sys.modules}
     try:
         with files_read(own_package(model_class)) as read, _fixed_random_numbers():
             model = model_class(spec, **context, **arguments)
@@ -179,7 +187,7 @@ def make(model_class: Any, spec: ModelSpec, supplied: Mapping[str, Any]) -> Any:
         remedy = f" {SIGNATURE}" if wrong else ""
         raise ModelError(f"'{spec}': {_describe_failure(action, error)}{remedy}") from error
     files = _OPENED.setdefault(str(spec), set())
-    files |= read
+    files |= read | _imported_since(known, sources)
     model.made_from = spec
     own_files = files_of_code(model_class, sources, files)
     model.owner = find_owner(model, spec, own_files)
