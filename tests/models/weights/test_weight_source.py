@@ -13,6 +13,7 @@ from eyechart.models.weights.weight_source import (
     WeightSource,
     check_state_dict_fits,
     digest,
+    explain_load_errors,
     hub_file,
     hub_folder,
     read_state_dict,
@@ -80,6 +81,16 @@ def test_weights_are_read_from_safetensors_pickles_and_checkpoints_of_training(t
     read = read_state_dict(tmp_path / name)
     assert read.keys() == state.keys()
     assert all(torch.equal(read[key], state[key]) for key in state)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
+def test_a_program_of_torchscript_is_named(tmp_path: Path) -> None:
+    torch.jit.save(torch.jit.script(torch.nn.Linear(2, 2)), tmp_path / "net.pt")
+    with (
+        pytest.raises(ModelError, match=r"net\.pt is a program of TorchScript.* Save its state dict alone"),
+        explain_load_errors(tmp_path / "net.pt", "resnet18"),
+    ):
+        read_state_dict(tmp_path / "net.pt")
 
 
 def test_weights_that_do_not_fit_are_named_a_few_of_each_kind() -> None:

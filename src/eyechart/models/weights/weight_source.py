@@ -145,6 +145,11 @@ def explain_load_errors(path: Path, architecture: str) -> Iterator[None]:
                 f"The weights file {path} is damaged or holds more than tensors, and pickled code is never run. "
                 "Fetch it again, convert it to safetensors, or save its state dict alone."
             ) from error
+        if "TorchScript archive" in str(error):
+            raise ModelError(
+                f"The weights file {path} is a program of TorchScript, whose code is not run from a file. Save its "
+                "state dict alone, or give (torch.jit.load(…), transform) to eyechart.evaluate."
+            ) from error
         raise ModelError(_trouble(path, architecture, error)) from error
 
 
