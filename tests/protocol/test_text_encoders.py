@@ -57,7 +57,7 @@ def test_texts_are_encoded_once_and_their_features_are_those_of_the_encoder(
 def test_an_encoder_that_gives_no_number_is_refused(case: Callable[..., Context], letters: Any) -> None:
     with pytest.raises(ModelError) as refused:
         text_features(case(letters), letters, ["cat", "c~t"])
-    assert str(refused.value) == "talker gives NaN or infinity for some texts in float32. Try dtype=float32."
+    assert str(refused.value) == "talker gives NaN or infinity for some texts in float32. Check the weights."
 
 
 def test_the_option_takes_models_of_known_backends() -> None:

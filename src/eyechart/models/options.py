@@ -89,6 +89,18 @@ def names_of(options: type[ModelOptions]) -> list[str]:
     return [row.name for row in rows_of(options)]
 
 
+def precision_advice(options: type[ModelOptions], dtype: str) -> str:
+    """Return what to do about NaN or infinity in answers of a model with these options in a precision.
+
+    >>> class Settings(ModelOptions):
+    ...     dtype: Annotated[str, described("precision")] = "float32"
+    >>> precision_advice(Settings, "float16"), precision_advice(Settings, "float32")
+    ('Try dtype=float32, and check the weights', 'Check the weights')
+    """
+    narrow = dtype != "float32" and "dtype" in names_of(options)
+    return f"{'Try dtype=float32, and check' if narrow else 'Check'} the weights"
+
+
 def _row(field: msgspec.structs.FieldInfo) -> _OptionRow:
     info = inspect.type_info(field.type)
     extra = (info.extra or {}) if isinstance(info, inspect.Metadata) else {}

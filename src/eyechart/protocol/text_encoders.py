@@ -6,6 +6,7 @@ import numpy as np
 
 from eyechart.errors import ModelError, SpecError
 from eyechart.inference.requests.row_requests import Encode
+from eyechart.models.options import precision_advice
 from eyechart.models.registry import may_offer
 from eyechart.models.spec import parse_spec
 from eyechart.models.types import Floats, TextEncoder
@@ -41,6 +42,6 @@ def text_features(context: Context, encoder: TextEncoder, texts: Sequence[str]) 
     if not np.isfinite(features).all():
         raise ModelError(
             f"{encoder.identity.name} gives NaN or infinity for some texts in {encoder.identity.dtype}. "
-            "Try dtype=float32."
+            f"{precision_advice(encoder.declared_options, encoder.identity.dtype)}."
         )
     return features

@@ -112,7 +112,7 @@ def test_a_text_tower_that_gives_no_numbers_is_refused(
     runner: Runner, pictures: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Wheel, "encode_texts", lambda _, texts: np.full((len(texts), 2), np.nan, np.float32))
-    with pytest.raises(ModelError, match=r"wheel gives NaN for some class names in float32. Try dtype=float32"):
+    with pytest.raises(ModelError, match=r"wheel gives NaN for some class names in float32. Check the weights"):
         zero_shot(runner, Wheel(), pictures([0]), words("a", "b", "c"))
 
 

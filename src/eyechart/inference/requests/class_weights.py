@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.errors import ModelError
+from eyechart.models.options import precision_advice
 from eyechart.models.runtime import text_batches
 from eyechart.models.types import Encoder, Floats
 
@@ -137,5 +138,6 @@ def check_weights(model: Encoder, weights: Floats) -> None:
     """Raise ModelError if class weights contain NaN or infinity."""
     if not np.isfinite(weights).all():
         raise ModelError(
-            f"{model.identity.name} gives NaN for some class names in {model.identity.dtype}. Try dtype=float32."
+            f"{model.identity.name} gives NaN for some class names in {model.identity.dtype}. "
+            f"{precision_advice(model.declared_options, model.identity.dtype)}."
         )

@@ -38,7 +38,7 @@ from eyechart.inference.store.arrays import (
 )
 from eyechart.inference.store.entries import Store, StoreEntry, Writer, request_key
 from eyechart.inference.store.responses import AnswerCounts, Response, Responses, StoredResponse
-from eyechart.models.options import names_of
+from eyechart.models.options import precision_advice
 from eyechart.models.runtime.phases import phase
 from eyechart.models.types import (
     Classifier,
@@ -263,8 +263,7 @@ class _ImageRun:
             return {}
         identity = self.model.identity
         precision = f" in {identity.dtype}" if identity.dtype else ""
-        narrow = identity.dtype != "float32" and "dtype" in names_of(self.model.declared_options)
-        remedy = f"{'Try dtype=float32, and check' if narrow else 'Check'} the weights and how images are prepared."
+        remedy = f"{precision_advice(self.model.declared_options, identity.dtype)} and how images are prepared."
         return {
             answers.indices[row]: f"{image_name(self.dataset, answers.indices[row])}: {identity.name} answered with "
             f"NaN or infinity{precision}. {remedy}"
@@ -334,11 +333,12 @@ class _TextRun:
 
     def store(self, writer: Writer, answers: ImageAnswers) -> dict[int, str]:
         """Store the rows of one batch; return its errors, which are not stored."""
-        errors = dict(answers.errors)
+        errors, identity = dict(answers.errors), self.model.identity
+        advice = precision_advice(self.model.declared_options, identity.dtype)
         finite = [bool(np.isfinite(row).all()) for row in answers.values]
         for index, good in zip(answers.indices, finite, strict=True):
             if not good:
-                errors[index] = f"{self.model.identity.name} answered with NaN or infinity. Try dtype=float32."
+                errors[index] = f"{identity.name} answered with NaN or infinity. {advice}."
         rows = tuple(self.request.ids[index] for index in answers.indices if index not in errors)
         if rows:
             append(writer, Block(rows, answers.values.shape[1], answers.batch_size), answers.values[finite])

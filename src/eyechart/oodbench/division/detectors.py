@@ -43,7 +43,7 @@ def _nonfinite_errors(logits: Floats, dataset: Dataset, spec: str) -> dict[int, 
     odd = ~np.isfinite(logits)
     return {
         row: f"{image_name(dataset, row)}: {spec} gave NaN or infinity for {odd[row].sum():,} of {dataset.classes:,} "
-        f"categories, the first '{dataset.names[odd[row].argmax()]}'. Try dtype=float32."
+        f"categories, the first '{dataset.names[odd[row].argmax()]}'. Check the weights, and use float32."
         for row in np.flatnonzero(odd.any(axis=1)).tolist()
     }
 
