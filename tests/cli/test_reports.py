@@ -64,6 +64,12 @@ def test_several_runs_are_merged(reports, make_run):
     assert "replaces that of an earlier run" in reports("table", "T2", first, second).out
 
 
+@pytest.mark.parametrize("command", [("table", "T4"), ("page",)])
+def test_answers_that_are_not_there_are_refused_where_nothing_reads_them(capsys, run_folder, command):
+    assert main([*command, str(run_folder), "--annotations=gone.json"]) == 2
+    assert "'--annotations': File 'gone.json' does not exist." in capsys.readouterr().err
+
+
 def test_a_refusal_is_one_sentence(capsys, run_folder):
     assert main(["table", "T4x", str(run_folder)]) == 2
     said = capsys.readouterr().err

@@ -38,7 +38,8 @@ format_option = click.option(
 )
 labels_option = click.option("--labels", metavar="NAME", help="Only this label set.")
 annotations_option = click.option(
-    "--annotations", metavar="ANSWERS.json", type=PATH, multiple=True,
+    "--annotations", metavar="ANSWERS.json", multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),  # also where no table reads it
     help="For F7 and reannotated: answers to a sheet of `eyechart annotate`. Repeatable.",
 )  # fmt: skip
 reference_option = click.option(
