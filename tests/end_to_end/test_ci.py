@@ -70,7 +70,8 @@ def test_every_step_ends_well(statuses: dict[str, int]) -> None:
 
 def test_the_jobs_page_says_how_it_ended_and_every_number(folder: Path) -> None:
     page = (folder / "job.md").read_text(encoding="utf-8")
-    assert page.startswith("# eyechart: 1 passed\n\nExit status 0: every case passed.\n")
+    assert page.startswith("# eyechart: 1 passed\n\nThe gate: no regression: the same weights gave the same answers.\n")
+    assert "\n\nExit status 0: every case passed.\n" in page
     assert re.search(r"gate: \d+ numbers compared, 0 significantly worse", page)
     assert "imagenet/sample-drawing: every metric" in page
 
