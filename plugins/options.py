@@ -11,8 +11,7 @@ from typing import Any, Literal
 
 import pytest
 
-from eyechart.files.folders import RUNS, STORE
-from eyechart.files.path_encoding import expand_home
+from eyechart.files.folders import RUNS, STORE, expand_home
 
 FIXTURES = "eye_"  # the prefix of the fixtures that need the plugin
 FALLBACK_MODELS = ("conse[]",)  # of a data set that names no `default_models`

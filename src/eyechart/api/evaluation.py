@@ -26,8 +26,8 @@ from eyechart.data.splits.registry import includes_benchmark
 from eyechart.errors import ModelError, SpecError, ToleranceError, UnavailableError
 from eyechart.evaluation.session import Session
 from eyechart.evaluation.settings import Case, Settings
-from eyechart.files.folders import run_name
-from eyechart.files.path_encoding import check_locale, expand_home
+from eyechart.files.folders import expand_home, run_name
+from eyechart.files.path_encoding import check_locale
 from eyechart.inference.runner.runner import Progress
 from eyechart.messages.secret_values import hide_secrets
 from eyechart.messages.suggestions import did_you_mean

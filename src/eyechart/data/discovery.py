@@ -14,7 +14,7 @@ from eyechart.data.labels.foreign_labels import SPLIT_NAMES
 from eyechart.data.names import check_encoding, is_system
 from eyechart.data.splits.registry import FolderSource, SplitRef, folder_sources
 from eyechart.errors import DataError
-from eyechart.files.path_encoding import expand_home
+from eyechart.files.folders import expand_home
 from eyechart.messages.plurals import count_of
 
 AUXILIARY_FILES = (

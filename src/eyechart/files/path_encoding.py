@@ -16,15 +16,6 @@ def _is_utf8(encoding: str) -> bool:
     return encoding.lower().replace("-", "").replace("_", "") == "utf8"
 
 
-def expand_home(path: str) -> str:
-    """Return a path with the home folder in place of `~/`, which shells leave in options such as --eye-data=~/data.
-
-    >>> expand_home("~/data").endswith("~/data"), expand_home("data/~/a")
-    (False, 'data/~/a')
-    """
-    return str(Path.home() / path[2:]) if path.startswith("~/") else path
-
-
 def printable(name: str) -> str:
     """Return a name of a file with each byte that is not UTF-8 as an escape, so that it can be printed."""
     return os.fsencode(name).decode("utf-8", "backslashreplace")

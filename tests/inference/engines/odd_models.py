@@ -25,7 +25,7 @@ class Absent(TinyClass):
     def __init__(self, spec, *, device, offline):
         super().__init__(spec, device=device, offline=offline)
         if "pytest" not in sys.argv[0]:
-            sys.exit(3)
+            os.kill(os.getpid(), signal.SIGKILL)
 
 def words(request):
     return "".join(part for part in request.parts if isinstance(part, str))

@@ -15,8 +15,8 @@ from eyechart.data.imagenet.classes import CLASSES, VAL_COUNT, val_file
 from eyechart.data.labels.label_formats import FORMATS, Labels, Location, Reader, detect_format
 from eyechart.data.names import composed
 from eyechart.errors import DataError
+from eyechart.files.folders import expand_home
 from eyechart.files.installed import packaged_file
-from eyechart.files.path_encoding import expand_home
 from eyechart.files.text_files import check_text, utf8_bytes
 from eyechart.messages.suggestions import did_you_mean
 from eyechart.statistics.accuracy import Empty

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.errors import ModelError
-from eyechart.files.path_encoding import expand_home
+from eyechart.files.folders import expand_home
 from eyechart.models.options import ModelOptions, described
 from eyechart.models.registry import check_replayed_protocol
 from eyechart.models.spec import ModelSpec
