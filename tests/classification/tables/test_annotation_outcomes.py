@@ -286,7 +286,7 @@ def test_the_figure_can_be_read(named: Callable[[str], Runs], monkeypatch: pytes
 
 
 def test_a_missing_file_is_a_sentence(table: Any, tmp_path: Path) -> None:
-    assert "gone.json cannot be read (No such file or directory)" in table(tmp_path / "gone.json", code=2)
+    assert "gone.json' does not exist" in table(tmp_path / "gone.json", code=2)
 
 
 def test_a_broken_key_is_named(second_pass: Any, answers: Path) -> None:
