@@ -54,6 +54,12 @@ def test_a_module_that_is_imported_by_a_computed_name_is_in_the_key(
     assert len(keys) == 2
 
 
+def test_a_module_that_a_program_makes_may_name_a_file_that_is_not_there(write: Callable[..., Any]) -> None:
+    """As `torch.classes` does, which is made when the class of the user is the first to import torch."""
+    made = "import sys, types; sys.modules['made'] = types.ModuleType('made'); sys.modules['made'].__file__ = 'made.py'"
+    assert request_key(Encode(("a",)), write(imports=made)) == request_key(Encode(("a",)), write(imports=made))
+
+
 WEIGHTS: dict[str, dict[str, Any]] = {
     "default": {"parameters": "weights='net.any', **_"},
     "default path": {"parameters": "weights=Path('net.any'), **_"},

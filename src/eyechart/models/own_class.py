@@ -86,10 +86,14 @@ def load_class(target: str) -> Any:
 
 
 def _imported_since(known: set[str], sources: set[Path]) -> set[Path]:
-    """Return the modules of the user that were imported by a name which their code computes, as by `importlib`."""
+    """Return the modules of the user that were imported by a name which their code computes, as by `importlib`.
+
+    A module that a program makes, such as `torch.classes`, may name a file that is not there.
+    """
     modules = [module for name, module in [*sys.modules.items()] if name not in known]
-    files = [str(getattr(module, "__file__", None) or "") for module in modules]
-    return {Path(name).resolve() for name in files if name.endswith(FILE_SUFFIX) and is_user_file(name)} - sources
+    files = [Path(str(getattr(module, "__file__", None) or "")) for module in modules]
+    there = [file for file in files if file.suffix == FILE_SUFFIX and file.is_absolute() and file.is_file()]
+    return {file.resolve() for file in there if is_user_file(str(file))} - sources
 
 
 def _import_repaired(module: str) -> ModuleType:

@@ -37,7 +37,7 @@ OUT_OF_CREDIT = re.compile(
 )
 RETRY_DELAY = re.compile(r'"retryDelay":\s*"(\d+(?:\.\d+)?)s"')
 RETRY_IN = re.compile(
-    r"(?:try again|retry) (?:in|after) (\d+(?:\.\d+)?) ?(ms|s|m)(?:in(?:ute)?s?|ec(?:ond)?s?)?\b", re.IGNORECASE
+    r"(?:try again|retry) (?:in|after) (\d+(?:\.\d+)?) ?(ms|s|m)(?:ec|ecs|econds?|in|ins|inutes?)?\b", re.IGNORECASE
 )
 SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 WRONG_KEY = re.compile(r"api.?key.{0,10}(invalid|not valid|expired|not found)", re.IGNORECASE)
