@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import pandas as pd
 
 from eyechart.api.evaluation import evaluate, open_data
-from eyechart.api.run_settings import RunSettings, complete_settings, whole_number
+from eyechart.api.run_settings import RunSettings, check_whole_number, complete_settings
 from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.dataset.limits import Limit
 from eyechart.errors import ModelError, SpecError
@@ -173,7 +173,7 @@ def compress(
         raise SpecError(f"alpha is {alpha}. Expected a significance level above 0 and below 0.5, such as 0.01.")
     chosen = complete_settings("compress", settings)
     splits = data if isinstance(data, list | tuple) else [data]
-    seed = whole_number("seed", seed)
+    seed = check_whole_number("seed", seed)
     spec, specs = _parse("The original", original), _name_variants(variants)
     identities, sizes = _describe_models([spec, *specs.values()], offline=chosen["offline"])
     arguments: dict[str, Any] = {

@@ -13,7 +13,7 @@ from typing import Any, Unpack
 from msgspec.structs import replace
 from tqdm import tqdm
 
-from eyechart.api.run_settings import RunSettings, check_argument, complete_settings, whole_number
+from eyechart.api.run_settings import RunSettings, check_argument, check_whole_number, complete_settings
 from eyechart.api.run_tables import EvaluationRun
 from eyechart.data.dataset.blanks import parse_blank
 from eyechart.data.dataset.dataset import Dataset
@@ -124,7 +124,7 @@ def evaluate(
         ToleranceError: For more errors than `max_errors`, after the run is written.
     """
     chosen = complete_settings("evaluate", settings)
-    seed, max_errors = whole_number("seed", seed), whole_number("max_errors", max_errors)
+    seed, max_errors = check_whole_number("seed", seed), check_whole_number("max_errors", max_errors)
     for word, value, kind in (("name", name, str), ("identity", identity, str), ("options", options, Mapping | None)):
         check_argument(word, value, kind)
     if not isinstance(metrics, list | tuple) or not all(map(callable, metrics)):

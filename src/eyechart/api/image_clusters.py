@@ -59,7 +59,7 @@ def compare_clusters(before: Path, after: Path, options: ClusterOptions) -> Tabl
         raise ReportError(f"{after} is no run. Name a run's folder, since a baseline does not know its images.")
     sides = match_runs([before, after])
     check_common_cases(sides)
-    records = {(record.case, record.protocol): record for record in read_run(after).records}
+    records = {case_key(record): record for record in read_run(after).records}
     clusters = ImageClusters(options)
     slices = [
         part

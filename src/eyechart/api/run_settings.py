@@ -88,7 +88,7 @@ def check_argument(name: str, value: object, kind: Any) -> None:
         raise SpecError(f"{name} is {value!r}. Expected {_EXPECTED[kind]}.")
 
 
-def whole_number(name: str, value: object) -> int:
+def check_whole_number(name: str, value: object) -> int:
     """Return an argument that is a whole number. Raises SpecError for another one, and for a negative one."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
         raise SpecError(f"{name} is {value!r}. Expected a whole number from 0 up.")

@@ -89,10 +89,8 @@ def compare(
         print(f"{PROGRAM}: {error}", file=sys.stderr)
         return int(REGRESSION if sides.before.keys() & sides.after.keys() else ABSENT)
     for undecided in result.session.open_verdicts if check and status == INCONCLUSIVE else ():
-        case = undecided.comparison.case, undecided.comparison.protocol
         compared = [verdict.comparison for verdict in result.session.verdicts]
-        of_case = [comparison for comparison in compared if (comparison.case, comparison.protocol) == case]
-        print(f"{PROGRAM}: {describe_undecided(undecided, of_case)}", file=sys.stderr)
+        print(f"{PROGRAM}: {describe_undecided(undecided, compared)}", file=sys.stderr)
     return status if check else 0
 
 

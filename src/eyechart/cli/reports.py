@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
-from unicodedata import normalize
 
 import click
 
@@ -125,12 +124,13 @@ def explain(
     if baseline is None:
         print(explain_number(found, chosen, samples), end="")
         return
+    from eyechart.gate.baselines.baseline_files import case_key
     from eyechart.reports.comparison.run_comparison import compare_sides, match_runs
     from eyechart.reports.comparison.verdict_explanation import explain_verdict, find_verdict
 
     sides = match_runs([baseline, run])
     session = compare_sides(sides, rule).session
-    key = (normalize("NFC", found.record.case), found.record.protocol)
+    key = case_key(found.record)
     verdict = find_verdict(session, key, chosen, metric)
     print(explain_verdict(sides, session, key, verdict, samples), end="")
 

@@ -1,7 +1,7 @@
 """Read tables from csv or parquet as stripped text, with line numbers for messages."""
 
 import csv
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,7 +91,7 @@ def _rows(path: Path, lines: Any) -> tuple[list[str], list[list[str]], list[int]
             check_separator(path, header)
         rows, numbers = [], []
         for cells in lines:
-            if any(map(str.strip, cells)):  # Excel writes rows of commas at the end
+            if not is_blank(cells):
                 _check_width(f"{path}, line {lines.line_num}", cells, header)
                 rows.append(cells)
                 numbers.append(lines.line_num)
@@ -102,6 +102,15 @@ def _rows(path: Path, lines: Any) -> tuple[list[str], list[list[str]], list[int]
             f"{path}, line {lines.line_num} is no csv ({error}): correct the quotes, or save it anew."
         ) from error
     return header, rows, numbers
+
+
+def is_blank(cells: Iterable[str]) -> bool:
+    """Return whether a row of a table has no text. Excel writes such rows, of commas alone, at the end.
+
+    >>> is_blank(["", " "]), is_blank(["", "a"])
+    (True, False)
+    """
+    return not any(map(str.strip, cells))
 
 
 def check_separator(path: Path, header: Sequence[str]) -> None:
@@ -125,8 +134,17 @@ def _encoding_error(path: Path) -> DataError:
     return DataError(f"{path}, line {line} is not UTF-8: it has the byte 0x{byte}. Save it as UTF-8 text.")
 
 
+def fold_column(name: str) -> str:
+    """Return the form in which names of columns are compared: one Unicode form, in lower case, without outer spaces.
+
+    >>> fold_column(" Größe ")
+    'größe'
+    """
+    return normalize("NFC", name.strip().strip(MARK).strip()).lower()
+
+
 def _header(path: Path, cells: Sequence[str]) -> list[str]:
-    names = [normalize("NFC", cell.strip().strip(MARK).strip()).lower() for cell in cells]
+    names = [*map(fold_column, cells)]
     if not any(names):
         raise DataError(f"{path} is empty: expected a header and a row at least.")
     for index, name in enumerate(names):

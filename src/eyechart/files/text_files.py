@@ -75,6 +75,15 @@ def utf8_bytes(data: bytes) -> bytes:
     return data
 
 
+def unix_lines(text: str) -> str:
+    """Return a text with the line ends of Unix in place of those of Windows and of old Macs.
+
+    >>> unix_lines("a\\r\\nb\\rc")
+    'a\\nb\\nc'
+    """
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
 def decode_text(data: bytes, name: object, error_class: type[EyechartError] = DataError) -> str:
     """Return the text of a file, called `name` in errors, without byte order marks.
 
@@ -116,7 +125,7 @@ def plain_text(path: Path) -> str:
     """
     data = utf8_bytes(path.read_bytes())
     check_text(data, path)
-    return data.decode().replace("\r\n", "\n").replace("\r", "\n").replace(f"\n{MARK}", "\n")
+    return unix_lines(data.decode()).replace(f"\n{MARK}", "\n")
 
 
 def read_text(path: Path, error_class: type[EyechartError] = DataError) -> str:

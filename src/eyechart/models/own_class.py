@@ -92,8 +92,8 @@ def _imported_since(known: set[str], sources: set[Path]) -> set[Path]:
     """
     modules = [module for name, module in [*sys.modules.items()] if name not in known]
     files = [Path(str(getattr(module, "__file__", None) or "")) for module in modules]
-    there = [file for file in files if file.suffix == FILE_SUFFIX and file.is_absolute() and file.is_file()]
-    return {file.resolve() for file in there if is_user_file(str(file))} - sources
+    own = [file for file in files if file.suffix == FILE_SUFFIX and file.is_absolute() and is_user_file(str(file))]
+    return {file.resolve() for file in own if file.is_file()} - sources
 
 
 def _import_repaired(module: str) -> ModuleType:

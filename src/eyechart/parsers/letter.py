@@ -261,13 +261,14 @@ def _pad(text: str) -> str:
 def _statements(answer: str, options: Sequence[str]) -> Iterator[int | None]:
     """Yield the option of each statement such as 'the answer is B', and of a last line that is only a label."""
     yield from (_choice("\n".join(statement), options, stated=True) for statement in stated_answers(answer))
-    ends = {"", *answer.rpartition("\n")[2:], *split_sentences(answer)[-1:]}
+    ends = dict.fromkeys([answer.rpartition("\n")[2], *split_sentences(answer)[-1:]])
     concluded = [_index(match[1], options) for match in MATCHED.finditer(answer)] if _is_sure(answer) else []
     for text in ends:
         match = LABEL.fullmatch(strip_punctuation(strip_lead(text)[0] if CONCLUDES.match(text) else text))
         own = _index(match[1], options) if match else None
-        if match and own is not None and (not match[3] or _is_own_name(match[2], match[3], options[own])):
-            concluded.append(own if text in answer.splitlines() or CONCLUDES.match(text) else None)
+        is_end = text in answer.splitlines() or CONCLUDES.match(text)
+        if match and own is not None and is_end and (not match[3] or _is_own_name(match[2], match[3], options[own])):
+            concluded.append(own)
     for own in concluded:
         if (
             own is not None

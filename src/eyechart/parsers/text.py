@@ -185,6 +185,7 @@ ENDS = EDGES.translate(str.maketrans("", "", "#-=<"))  # "C#" is not C
 ARTICLE = re.compile(r"(?:a|an|the) (?=\S)")
 SENTENCE = re.compile(r"\n|(?<=[.!?]) (?![#\d])")
 WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
+SEARCHED_WORD = re.compile(r"[^\W_]+")  # in a text that may have names
 
 LINK = r"(?: is| would be| should be| must be)"
 OPENING = (
@@ -304,7 +305,7 @@ def lowercase_words(text: str) -> list[str]:
     >>> lowercase_words("Jack-o'-lantern, lit")
     ['jack', 'o', 'lantern', 'lit']
     """
-    return re.findall(r"[^\W_]+", text.lower())
+    return SEARCHED_WORD.findall(text.lower())
 
 
 def undenied_words(text: str) -> Iterator[tuple[str, bool]]:
@@ -314,7 +315,7 @@ def undenied_words(text: str) -> Iterator[tuple[str, bool]]:
     ['a', 'dog', 'the', 'hen']
     """
     lowered = text.lower()
-    for match in re.finditer(r"[^\W_]+", lowered):
+    for match in SEARCHED_WORD.finditer(lowered):
         yield match[0], DENIED.search(lowered, max(0, match.start() - DENIAL), match.start()) is None
 
 

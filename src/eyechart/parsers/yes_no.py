@@ -57,7 +57,7 @@ ASKS_BACK = re.compile(
 NOT_AT_ALL = re.compile(r"(?:definitely|absolutely|certainly|of course|i'm afraid|i am afraid|clearly) not|not at all")
 ASKED = re.compile(r"\(yes(?: or |/)no\)\??:?")  # the end of the question
 LABEL = re.compile(r"(?:\A|(?<=\n))[(\[]?a[)\].:]+ (?=(?:yes|no)\b)")
-PERHAPS = re.compile(rf"{ADVERB}(?:yes|yeah|yep|yup|no|nope|nah)\W+(?:(?:or|but|well),? )?(?:maybe|perhaps|possibly)\b")
+PERHAPS = re.compile(rf"{ADVERB}{YES_OR_NO}\W+(?:(?:or|but|well),? )?(?:maybe|perhaps|possibly)\b")
 
 
 def parse(text: str) -> ParseResult[bool]:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from eyechart.data.dataset.dataset import Dataset, LabelSet
 from eyechart.data.labels.class_names import check_class_count, check_unique
 from eyechart.data.labels.equivalences import LabelPolicy
+from eyechart.data.tables import fold_column
 from eyechart.errors import ModelError, SpecError
 from eyechart.inference.runner.runner import Runner
 from eyechart.inference.store.responses import ReplayedResponses
@@ -147,7 +147,7 @@ class Context:
             return None
         dataset = self.dataset
         columns = {variable.name: variable for variable in dataset.slices}
-        name = self.cluster if self.cluster in columns else normalize("NFC", self.cluster.strip()).lower()
+        name = self.cluster if self.cluster in columns else fold_column(self.cluster)
         if name not in columns:
             found = f"its columns are {', '.join(columns)}" if columns else "the split has no such file"
             raise SpecError(

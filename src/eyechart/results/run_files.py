@@ -1,5 +1,6 @@
 """Files of a run: read one, and refuse it if it was changed since the run."""
 
+from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
@@ -16,8 +17,7 @@ def read_verified(path: Path, folder: Path, file: File) -> str:
         content = path.read_bytes()
     except OSError as error:
         raise ReportError(f"{path} cannot be read ({error.strerror}). Run the case again.") from error
-    plain = content.replace(b"\r\n", b"\n")
-    for text in (content, plain, plain.replace(b"\n", b"\r\n")):  # git may convert the ends of lines
+    for text in _line_ends(content):
         if sha256(text).hexdigest() == file.sha256:
             return text.decode()
     if why := describe_content(content[:HEAD]):
@@ -26,3 +26,11 @@ def read_verified(path: Path, folder: Path, file: File) -> str:
         f"{path} has changed since the run: its sha256 is {sha256(content).hexdigest()[:12]}…, expected "
         f"{file.sha256[:12]}…. Restore the file, or run the case again."
     )
+
+
+def _line_ends(content: bytes) -> Iterator[bytes]:
+    """Yield a text as it is, and with the ends of lines that git may have converted it from."""
+    yield content
+    plain = content.replace(b"\r\n", b"\n")
+    yield plain
+    yield plain.replace(b"\n", b"\r\n")

@@ -402,7 +402,9 @@ def test_parts_of_parts_have_the_names_of_the_whole(paths: list[str]) -> None:
 
 
 def test_parts_whose_numbers_mean_other_classes(paths: list[str]) -> None:
-    shown = lambda _: Image.new("RGB", (2, 2))  # noqa: E731
+    def shown(_: Any) -> Image.Image:
+        return Image.new("RGB", (2, 2))
+
     one, other = Folder(paths, shown, int), Folder(paths[1:], shown, int)
     other.__dict__["classes"] = COLOURS[1:]
     for names in ((), COLOURS):

@@ -135,9 +135,10 @@ def map_by_inclusion(answers: Sequence[str], names: Sequence[str], *, whole_word
     >>> map_by_inclusion(said, ["mug", "coffee mug", "cup"])
     array([ 1, -1, -1,  0, -1])
     """
-    words = {word for name in names for word in lowercase_words(name)} if whole_words else set[str]()
-    kept = [_without_denied(answer, words) for answer in answers] if whole_words else answers
-    included = included_classes(kept, names, whole_words=whole_words)
+    if whole_words:
+        words = {word for name in names for word in lowercase_words(name)}
+        answers = [_without_denied(answer, words) for answer in answers]
+    included = included_classes(answers, names, whole_words=whole_words)
     return np.array([_only_class(classes, names, whole_words=whole_words) for classes in included], np.int64)
 
 

@@ -12,7 +12,7 @@ from eyechart.data.dataset.dataset import Dataset, LabelSet, Row, Source, build_
 from eyechart.data.names import check_name_lines, space_names
 from eyechart.data.side_files import is_side_file
 from eyechart.errors import DataError
-from eyechart.files.text_files import read_text
+from eyechart.files.text_files import read_text, unix_lines
 
 MULTILABEL = "multilabel"  # the label set of data with several labels an image
 
@@ -91,7 +91,7 @@ def read_class_names(folder: Path) -> tuple[str, ...]:
 
 def split_names(path: Path) -> tuple[str, ...]:
     """Return the lines of a file of names, without empty ones at its end. Raises DataError for another empty line."""
-    text = read_text(path).rstrip().replace("\r\n", "\n").replace("\r", "\n")
+    text = unix_lines(read_text(path).rstrip())
     lines = [*map(str.strip, text.split("\n"))]
     if lines != [""] and "" in lines:
         raise DataError(f"{path}, line {lines.index('') + 1} is empty. Write one class name on every line.")

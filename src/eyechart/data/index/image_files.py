@@ -54,6 +54,11 @@ def find_picture(folder: Path, path: str) -> str:
     return plain if plain != "." and "\\" in path else path
 
 
+def find_first(folder: Path, paths: Sequence[str]) -> str:
+    """Return the first of some paths at which a picture is in a folder, the first path if there is none."""
+    return next((path for path in paths if (folder / find_picture(folder, path)).is_file()), paths[0])
+
+
 def find_file(image: str | PathLike[str]) -> Path:
     """Return the path of an image, which may be written with quotes and spaces around it, as Windows does, or as a URL.
 

@@ -20,7 +20,7 @@ from eyechart.data.dataset.dataset import Dataset
 from eyechart.data.index.image_files import plain_path
 from eyechart.data.labels.class_names import check_unique
 from eyechart.data.names import composed, fold_name
-from eyechart.data.tables import OTHER_SEPARATORS
+from eyechart.data.tables import OTHER_SEPARATORS, is_blank
 from eyechart.errors import ModelError, VocabularyError
 from eyechart.files.text_files import open_text, read_text
 
@@ -72,7 +72,7 @@ def read_lines(
                 raise ModelError(f"{path} has {what}. {expected}")
             end = reader.line_num
             for row in reader:
-                if not any(map(str.strip, row)):  # Excel writes rows of commas at the end
+                if is_blank(row):
                     continue
                 if any(row[len(header) :]):
                     raise ModelError(
@@ -179,10 +179,10 @@ def class_finder(names: Sequence[str], classes: int, answers: Collection[str] = 
     mean two classes. So it does for an index that is the name of another class, unless all `answers` that are numbers
     are names, or all are indices.
     """
-    numbers = names_as_numbers(names[:classes])
     given = {text for text in map(str.strip, answers) if text.isascii() and text.isdecimal()}
     are_names, are_indices = given <= {*names}, all(int(text) < classes for text in given)
-    numbers = {} if given and are_indices and not are_names else numbers
+    numbers = {} if are_indices and not are_names else names_as_numbers(names[:classes])
+    are_clearly_names = are_names and not are_indices
 
     @cache
     def index() -> Mapping[str, int]:
@@ -199,7 +199,7 @@ def class_finder(names: Sequence[str], classes: int, answers: Collection[str] = 
         text = answer.strip().casefold()
         text = text[:-2] if text.endswith(".0") and text[:-2].isdecimal() and text not in index() else text
         if text.isascii() and text.isdecimal() and int(text) < classes:
-            if text in numbers and (are_indices or not are_names):
+            if text in numbers and not are_clearly_names:
                 raise VocabularyError(
                     f"The answer '{text}' is the name of class {numbers[text]} and the index of another class. Give "
                     "the classes names that are no numbers, in classnames.txt."

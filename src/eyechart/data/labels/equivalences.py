@@ -14,6 +14,8 @@ from typing import Any
 import msgspec
 
 from eyechart.data.imagenet.classes import CLASSES
+from eyechart.data.labels.label_values import plain_number
+from eyechart.data.tables import is_blank
 from eyechart.errors import DataError
 from eyechart.files.text_files import plain_text
 
@@ -62,10 +64,10 @@ def _from_table(path: Path) -> Iterator[tuple[str, Pair]]:
         )
     columns = [*map(header.index, COLUMNS)]
     for row in lines:
-        if not any(map(str.strip, row)):  # Excel writes rows of commas at the end
+        if is_blank(row):
             continue
         try:
-            first, second = (int(row[column].replace("_", ".")) for column in columns)  # Python reads 1_0 as 10
+            first, second = (plain_number(row[column]) for column in columns)
         except (IndexError, ValueError) as error:
             raise DataError(
                 f"{path}, line {lines.line_num} is not a pair of classes. Give two indices in the columns a and b."

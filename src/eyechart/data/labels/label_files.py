@@ -17,7 +17,7 @@ from eyechart.data.names import composed
 from eyechart.errors import DataError
 from eyechart.files.folders import expand_home
 from eyechart.files.installed import packaged_file
-from eyechart.files.text_files import check_text, utf8_bytes
+from eyechart.files.text_files import check_text, unix_lines, utf8_bytes
 from eyechart.messages.suggestions import did_you_mean
 from eyechart.statistics.accuracy import Empty
 
@@ -123,7 +123,7 @@ def read_labels(path: str | Path, format: str | None = None, *, classes: int = C
     try:
         data = Path(path).read_bytes()
         check_text(utf8_bytes(data), "it")
-        text = utf8_bytes(data).decode().replace("\r\n", "\n").replace("\r", "\n")
+        text = unix_lines(utf8_bytes(data).decode())
         name = format or detect_format(text)
         labels = _parse(name, text)
         _check_range(name, text, labels, classes)

@@ -14,7 +14,8 @@ from typing import Annotated, Any
 import msgspec
 
 from eyechart.data.imagenet.classes import VAL_COUNT, synset_classes
-from eyechart.data.tables import OTHER_SEPARATORS
+from eyechart.data.labels.label_values import plain_number
+from eyechart.data.tables import OTHER_SEPARATORS, is_blank
 from eyechart.errors import DataError
 
 MAX_LINE = 1_000_000
@@ -163,7 +164,7 @@ def _table(text: str, name: str, labels: str) -> Iterator[_Entry]:
     name_column, label_column, width, end = columns[name], columns[labels], len(header), reader.line_num
     try:
         for row in reader:
-            if not any(map(str.strip, row)):  # Excel writes rows of commas at the end
+            if is_blank(row):
                 continue
             if len(row) != width or not row[name_column]:
                 raise DataError(f"line {reader.line_num}: {row} does not have the columns of the header.")
@@ -184,10 +185,8 @@ def _column_names(cells: Sequence[str]) -> list[str]:
 @lru_cache(maxsize=2**14)  # a file has few different cells, and many rows
 def _class_indices(labels: str) -> Labels:
     """Return the labels of a cell, which may be a list of Python, and whole floats, as pandas writes them."""
-    if "_" in labels:  # which Python's int would take for a part of a number
-        raise ValueError
     plain = labels.strip().removeprefix("[").removesuffix("]").replace(",", " ").replace(";", " ")
-    return tuple(int(label.removesuffix(".0")) for label in plain.split())
+    return tuple(plain_number(label.removesuffix(".0")) for label in plain.split())
 
 
 def _indices(where: str, wnids: Sequence[str]) -> Labels:

@@ -27,6 +27,17 @@ def is_missing(value: Any) -> bool:
         return False
 
 
+def plain_number(text: str) -> int:
+    """Return the whole number that a text has in digits, without the underscores that Python reads. Raises ValueError.
+
+    >>> plain_number(" 7")
+    7
+    """
+    if "_" in text:
+        raise ValueError(f"it has {text.strip()}")
+    return int(text)
+
+
 def whole_number(value: Any, where: str) -> int:
     """Return a label as an int: whole numbers of Python, NumPy, pandas and torch, also as floats.
 

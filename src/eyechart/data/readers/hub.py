@@ -122,15 +122,13 @@ def open_table(
     count = classes or len(names)
     if not isinstance(getattr(feature, "feature", feature), _library().ClassLabel):  # those are class indices
         index = read_lists(text, index, count)
-    own = (
-        "its texts"
-        if numbers is not None
-        else "those given"
-        if class_names
-        else f"those of the column '{label}'"
-        if names
-        else "those of ImageNet"
-    )
+    sources = {
+        "its texts": numbers is not None,
+        "those given": class_names,
+        f"those of the column '{label}'": names,
+        "those of ImageNet": True,
+    }
+    own = next(source for source, applies in sources.items() if applies)
     dataset = build_dataset(
         text,
         benchmark,
@@ -228,14 +226,10 @@ def _load(spec: HubSpec, text: str, cache: Path | None, offline: bool) -> tuple[
         # Named files, since the library would fetch every split's files, 150 GB for ImageNet's validation images.
         only = {split: [file for file in files[split] if Path(file).name not in SLICES]}
         if local:
-            if left := [file for file in only[split] if not file.endswith(".parquet")]:
-                tables = [file for file in only[split] if file not in left]
-                only[split] = tables or left
-                name = Path(left[0]).name
-                notes = (
-                    *notes,
-                    *([f"{name} beside the tables is not read: it is no .parquet file."] if tables else []),
-                )
+            tables = [file for file in only[split] if file.endswith(".parquet")]
+            if tables and (left := [file for file in only[split] if file not in tables]):
+                only[split] = tables
+                notes = (*notes, f"{Path(left[0]).name} beside the tables is not read: it is no .parquet file.")
             _check_parts(text, only[split])
             _check_tables(only[split])
             _check_names(only[split])

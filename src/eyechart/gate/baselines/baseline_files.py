@@ -16,7 +16,7 @@ from eyechart.files.text_files import HEAD, describe_content, utf8_bytes
 from eyechart.gate.baselines.drift import NO_DRIFT, Drift, add_version
 from eyechart.gate.verdicts.decide import ALPHA
 from eyechart.results.evidence import SCHEMA, Evidence
-from eyechart.results.records import RECORDS_FILE, encode
+from eyechart.results.records import RECORDS_FILE, Record, encode
 from eyechart.results.shared_samples import with_samples, write_samples
 
 FOLDER = Path("reports/baselines")
@@ -133,12 +133,12 @@ def read_drifts(paths: Iterable[Path]) -> dict[tuple[str, str], Drift]:
     return {(normalize("NFC", count.benchmark), count.model): count.drift for count in counts}
 
 
-def case_key(evidence: Evidence) -> tuple[str, str]:
+def case_key(case: Evidence | Record) -> tuple[str, str]:
     """Return the key of a case: its name and its protocol, since one case may run under several protocols.
 
     Names of folders in two Unicode forms, as macOS and Linux write them, are one name.
     """
-    return normalize("NFC", evidence.case), evidence.protocol
+    return normalize("NFC", case.case), case.protocol
 
 
 def model_slug(model: str) -> str:
@@ -214,7 +214,6 @@ def read_baseline(path: Path) -> Baseline:
     """Read a baseline file. Raises BaselineError for one that is cut off, damaged, or of another schema."""
     try:
         data = utf8_bytes(path.read_bytes())  # editors of Windows may have written a byte order mark
-        _refuse_replaced(path, data)
         head = msgspec.json.decode(data, type=_SchemaVersion)  # first, since a later schema has other fields
         schema = head.schema
         if schema is not None and schema != SCHEMA:
@@ -232,6 +231,7 @@ def read_baseline(path: Path) -> Baseline:
     except OSError as error:
         raise BaselineError(f"The baseline {path} cannot be read ({error.strerror}). {REWRITE}") from error
     except (msgspec.DecodeError, ValueError) as error:
+        _refuse_replaced(path, data)
         raise BaselineError(f"{path} is no whole baseline: {error}. Restore it from git, or: {REWRITE}") from error
     return baseline
 

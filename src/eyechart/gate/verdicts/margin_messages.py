@@ -44,12 +44,17 @@ def _is_likely_loss(verdict: Verdict) -> bool:
     return verdict.comparison.loss > 0 and verdict.comparison.p < LIKELY
 
 
-def describe_undecided(verdict: Verdict, of_case: Sequence[MetricComparison] = ()) -> str:
+def describe_undecided(verdict: Verdict, compared: Sequence[MetricComparison] = ()) -> str:
     """Return why a case fails whose critical metric is inconclusive, and the remedies.
 
-    `of_case` are all comparisons of the case; proper scores among them are a remedy unless the gate has them.
+    `compared` are all comparisons, also of other cases; proper scores of this case are a remedy unless the gate has
+    them.
     """
     comparison = verdict.comparison
+    has_scores = any(
+        other.family == SCORES and (other.case, other.protocol) == (comparison.case, comparison.protocol)
+        for other in compared
+    )
     counts = f"{comparison.n_lost} lost, {comparison.gained} gained, " if comparison.is_proportion else ""
     more = verdict.samples_to_decide()
     images = "Add images"
@@ -60,7 +65,7 @@ def describe_undecided(verdict: Verdict, of_case: Sequence[MetricComparison] = (
         p_value = format_p_value(comparison.p)
         real = f"The loss is likely to be real ({p_value}): see to the model. " if _is_likely_loss(verdict) else ""
         accept = "a run of the case with --eye-update-baseline accepts it"
-        if SCORE not in verdict.rule.gates and any(other.family == SCORES for other in of_case):
+        if SCORE not in verdict.rule.gates and has_scores:
             accept = (
                 "--eye-gate=accuracy,score also tests the scores, which show a damaged model with fewer images; "
                 f"{accept}"

@@ -333,12 +333,13 @@ class _TextRun:
 
     def store(self, writer: Writer, answers: ImageAnswers) -> dict[int, str]:
         """Store the rows of one batch; return its errors, which are not stored."""
-        errors, identity = dict(answers.errors), self.model.identity
-        advice = precision_advice(self.model.declared_options, identity.dtype)
+        errors = dict(answers.errors)
         finite = [bool(np.isfinite(row).all()) for row in answers.values]
-        for index, good in zip(answers.indices, finite, strict=True):
-            if not good:
-                errors[index] = f"{identity.name} answered with NaN or infinity. {advice}."
+        if not all(finite):
+            identity = self.model.identity
+            advice = precision_advice(self.model.declared_options, identity.dtype)
+            message = f"{identity.name} answered with NaN or infinity. {advice}."
+            errors |= {index: message for index, good in zip(answers.indices, finite, strict=True) if not good}
         rows = tuple(self.request.ids[index] for index in answers.indices if index not in errors)
         if rows:
             append(writer, Block(rows, answers.values.shape[1], answers.batch_size), answers.values[finite])

@@ -29,7 +29,8 @@ FILTERS = {
 }
 
 
-STEPS = ("input_size", "mean", "std", "interpolation", "crop_pct", "crop_mode")  # what a user writes
+REQUIRED = ("input_size", "mean", "std", "interpolation", "crop_pct")  # what a user writes, and may add
+STEPS = (*REQUIRED, "crop_mode")
 OF_TIMM = ("test_input_size", "test_crop_pct", "fixed_input_size", "min_input_size")  # beside them in timm's own
 SUFFIXES = re.compile("(ImageProcessor|FeatureExtractor)(Fast|Pil)?$")  # of the classes of transformers
 SQUARE, SHORTEST, BY_SHARE = "height and width", "shorter edge", "shorter edge divided by crop_pct"
@@ -173,11 +174,11 @@ def from_steps(settings: Settings) -> Preprocessing:
 
     Nothing is guessed: a share of the image that is missing is not timm's own, and a word like one of these is refused.
     """
-    for name in {*settings} - {*STEPS, *OF_TIMM}:
+    for name in sorted({*settings} - {*STEPS, *OF_TIMM}):
         if get_close_matches(name, STEPS):
             raise ValueError(f"{name} is not known{did_you_mean(name, STEPS)}")
-    for name in STEPS[:-1]:
-        _ = settings[name]
+    if absent := next((name for name in REQUIRED if name not in settings), None):
+        raise KeyError(absent)
     return from_timm(settings)
 
 

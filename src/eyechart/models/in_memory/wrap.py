@@ -9,7 +9,7 @@ module is used as it is, on its device and in its precision. `evaluating` sets i
 import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -134,11 +134,16 @@ def _is_quantised_dynamically(module: Any) -> bool:
     return layers or "quantized::linear_dynamic" in str(getattr(module, "inlined_graph", ""))
 
 
-def _fixed_batch(module: Any) -> int | None:
-    """Return the number of images that the module of a `torch.export` takes, None for any number and other modules."""
+def _is_graph(module: Any) -> bool:
+    """Return whether a module is a graph of torch.fx, as the module of a `torch.export` is."""
     from torch.fx import GraphModule
 
-    nodes = module.graph.nodes if isinstance(module, GraphModule) else ()
+    return isinstance(module, GraphModule)
+
+
+def _fixed_batch(module: Any) -> int | None:
+    """Return the number of images that the module of a `torch.export` takes, None for any number and other modules."""
+    nodes = module.graph.nodes if _is_graph(module) else ()
     inputs = [node.meta["val"] for node in nodes if node.op == "placeholder" and "val" in node.meta]
     first = next((part.shape[0] for part in inputs if getattr(part, "ndim", 0) == 4), None)
     return first if isinstance(first, int) else None
@@ -154,12 +159,13 @@ class InMemory(Model):
         """Set the specification and the module, with its device and the precision of its weights."""
         self.spec, self.module = spec, module
         self.device, self.dtype = _placement(module)
-        self.batch_size = 1 if _is_quantised_dynamically(module) else _fixed_batch(module) or self.batch_size
+        self.one_by_one = _is_quantised_dynamically(module)
+        self.batch_size = 1 if self.one_by_one else _fixed_batch(module) or self.batch_size
 
     @property
     def model_note(self) -> str:
         """That images are answered one by one, where they are."""
-        return ONE_BY_ONE if _is_quantised_dynamically(self.module) else ""
+        return ONE_BY_ONE if self.one_by_one else ""
 
     @abstractmethod
     def describe_processor(self) -> Mapping[str, Any]:
@@ -185,8 +191,11 @@ class InMemory(Model):
     def evaluating(self) -> Iterator[None]:
         """Set the module to evaluation mode, and in the end restore the mode of each part."""
         modes = [(part, part.training) for part in self.module.modules() if hasattr(part, "training")]
-        with suppress(NotImplementedError):  # of the module of a `torch.export`, which keeps the mode of its export
+        try:
             self.module.eval()
+        except NotImplementedError:  # the module of a `torch.export` keeps the mode of its export
+            if not _is_graph(self.module):
+                raise
         try:
             yield
         finally:

@@ -170,8 +170,11 @@ def _listed(part: Any) -> Iterator[str]:
 
 FILTERS = ("content_filter", "safety", "sensitive", "prohibited_content", "recitation", "blocklist")
 BROKEN_OFF = frozenset(
-    {"error", "network_error", "insufficient_system_resource", "abort", "aborted", "cancelled", "canceled", "timeout"}
-    | {"load", "unload"}
+    {
+        *("error", "network_error", "insufficient_system_resource", "timeout"),
+        *("abort", "aborted", "cancelled", "canceled"),
+        *("load", "unload"),  # Ollama read or left the model, and answered nothing
+    }
 )
 AT_LIMIT = re.compile(r"length|max_.*tokens|token_limit|context_window")
 THOUGHTS = ("reasoning", "reasoning_content", "thinking", "reasoning_details")  # fields, by server
@@ -208,9 +211,8 @@ def _joined(body: bytes) -> dict[str, Any]:
 def _answer(choice: Any) -> Answer:
     """Return the answer of a choice, or the error that it contains."""
     choice = choice if isinstance(choice, Mapping) else {}
-    given = get_object(choice, "finish_reason") or choice  # SGLang's own has an object with a type
-    reason = (get_text(given, "type") if given is not choice else get_text(choice, "finish_reason")).lower()
-    reason = reason.replace("-", "_")
+    reason = get_text(choice, "finish_reason") or get_text(get_object(choice, "finish_reason"), "type")  # as SGLang's
+    reason = reason.lower().replace("-", "_")
     if reason.startswith(FILTERS):
         return faults.no_answer("content filter: the answer was withheld")
     if reason in BROKEN_OFF:  # as services say that pass requests on to others

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.index.image_files import find_picture, index_images, plain_path
+from eyechart.data.index.image_files import find_first, index_images, plain_path
 from eyechart.oodbench.data.annotated_images import build_annotated_dataset
 from eyechart.oodbench.data.instances import (
     Image,
@@ -43,8 +43,7 @@ def open_coco(folder: Path, benchmark: str, split: str, *, part: str = "val", ca
         name = plain_path(image.file_name)
         elsewhere = [f"{part}2017/{name.rpartition('/')[2]}"] if ELSEWHERE.match(name) else []
         locations = (picture(image), f"{part}2017/{name}", *([name] if name.startswith(f"{part}2017/") else elsewhere))
-        there = (location for location in locations if (folder / find_picture(folder, location)).is_file())
-        return next(there, picture(image))
+        return find_first(folder, locations)
 
     path = annotation_file(folder, part)
     instances, namesakes = leave_out_namesakes(read_instances(path, "COCO instances", picture))

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from eyechart.data.dataset.dataset import Dataset
-from eyechart.data.index.image_files import find_picture, index_images, plain_path
+from eyechart.data.index.image_files import find_first, index_images, plain_path
 from eyechart.oodbench.data.annotated_images import build_annotated_dataset
 from eyechart.oodbench.data.annotation import Annotation, Bools, Exclusion, list_exclusions
 from eyechart.oodbench.data.instances import (
@@ -69,8 +69,7 @@ def _location(folder: Path, image: Image) -> str:
     """Return where a picture lies, which may be written without its folder, or as it lay on another machine."""
     path = image_path(image)
     name = plain_path(path).rpartition("/")[2]
-    locations = (path, *(f"{part}2017/{name}" for part in ("val", "train") if name))
-    return next((location for location in locations if (folder / find_picture(folder, location)).is_file()), path)
+    return find_first(folder, (path, *(f"{part}2017/{name}" for part in ("val", "train") if name)))
 
 
 def _build_federated_annotation(instances: Instances) -> Annotation:

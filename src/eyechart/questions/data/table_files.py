@@ -11,7 +11,7 @@ from eyechart.data import tables
 from eyechart.data.labels.label_values import is_missing
 from eyechart.data.side_files import is_side_file
 from eyechart.errors import DataError
-from eyechart.files.text_files import decode_text
+from eyechart.files.text_files import decode_text, unix_lines
 
 NAMES = ("questions.csv", "questions.tsv", "questions.jsonl", "questions.parquet")
 ANSWER_NAMES = ("answers.csv", "answers.tsv", "answers.jsonl", "answers.parquet")
@@ -91,7 +91,7 @@ def _read_json_lines(path: Path) -> RawTable:
     text = decode_text(path.read_bytes(), path)
     rows: list[Mapping[str, Any]] = []
     numbers = list[int]()
-    for number, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1):
+    for number, line in enumerate(unix_lines(text).split("\n"), 1):
         if line.strip():
             rows.append(_json_object(line, f"{path}, line {number}"))
             numbers.append(number)

@@ -3,13 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.data.dataset.dataset import SliceVariable
-from eyechart.gate.baselines.baseline_files import BaselineIndex
+from eyechart.gate.baselines.baseline_files import BaselineIndex, case_key
 from eyechart.gate.baselines.stored_cases import is_run, read_case_evidence, read_cases
 from eyechart.gate.comparison.compare_metrics import MetricComparison
 from eyechart.reports.page.columns import Column
@@ -31,20 +30,22 @@ def find_previous(runs: Runs, baseline: Path | None, paths: Sequence[Path]) -> P
     """Return what each case is compared with: the named baseline, else the last run before its own."""
     if baseline is not None:
         known = _read_known_cases(baseline)
-        return {id(case): known[case_key(case)] for case in runs.cases if case_key(case) in known}
+        return {id(case): known[case_key(case.record)] for case in runs.cases if case_key(case.record) in known}
     known_before: dict[Path, _KnownCases] = {}
     known_so_far: _KnownCases = {}
     for path in paths if len(paths) > 1 else ():
         known_before.setdefault(run_folder(path), known_so_far)
         known_so_far = {**known_so_far, **_read_known_cases(path)}
-    return {id(case): old for case in runs.cases if (old := known_before.get(case.folder, {}).get(case_key(case)))}
+    return {
+        id(case): old for case in runs.cases if (old := known_before.get(case.folder, {}).get(case_key(case.record)))
+    }
 
 
 def find_missing(runs: Runs, baseline: Path) -> list[tuple[str, str]]:
     """Return the cases of a run or baseline that the page lacks, by case and protocol, of the models that it has."""
-    here, models = set(map(case_key, runs.cases)), {case.record.model.title for case in runs.cases}
+    here, models = {case_key(case.record) for case in runs.cases}, {case.record.model.title for case in runs.cases}
     if is_run(baseline):
-        known = {case_key(case): case.record.model.title for case in load([baseline]).cases}
+        known = {case_key(case.record): case.record.model.title for case in load([baseline]).cases}
     else:
         known = {key: evidence.model for key, evidence in BaselineIndex(baseline).heads.items()}
     return [key for key, model in sorted(known.items()) if model in models and key not in here]
@@ -53,13 +54,8 @@ def find_missing(runs: Runs, baseline: Path) -> list[tuple[str, str]]:
 def _read_known_cases(path: Path) -> _KnownCases:
     """Return the cases of a run, or of a file or folder of baselines."""
     if path.exists() and is_run(path):
-        return {case_key(case): case for case in load([path]).cases}
+        return {case_key(case.record): case for case in load([path]).cases}
     return read_cases(path)
-
-
-def case_key(case: CaseRun) -> tuple[str, str]:
-    """Return what a case and its previous one have in common."""
-    return normalize("NFC", case.record.case), case.record.protocol
 
 
 def samples_from_evidence(old: Evidence, case: CaseRun, now: Samples) -> Samples | None:
